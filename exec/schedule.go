@@ -66,7 +66,7 @@ func fusionOf(d device.Device) *fuse.Options {
 		o.MaxBuffers, o.KernelBuffers = min(o.MaxBuffers, most), most
 	}
 	if t := d.Target(); len(t.Missing) > 0 {
-		o.Elsewhere = func(dt *uop.DType) bool { return !t.Emulates(dt) }
+		o.HostTypes = func(dt *uop.DType) bool { return !t.Emulates(dt) }
 	}
 	return &o
 }

@@ -52,7 +52,7 @@ func (r *irBuilder) build() (*Definition, error) {
 	}
 	r.values = make([]Readings, len(r.file.nodes))
 	for i := range r.file.nodes {
-		v, err := r.node(i, &r.file.nodes[i])
+		v, err := r.node(&r.file.nodes[i])
 		if err != nil {
 			return nil, fmt.Errorf("node %d: %s: %w", i, r.file.nodes[i].op, err)
 		}
@@ -105,7 +105,7 @@ var anyDType = uop.Ops(uop.Unique, uop.Device, uop.Store, uop.Sink, uop.Repeat)
 // notTensors are the operations that no other reads.
 var notTensors = uop.Ops(uop.Sink, uop.Store, uop.Assign, uop.Repeat)
 
-func (r *irBuilder) node(i int, n *irNode) (v Readings, err error) {
+func (r *irBuilder) node(n *irNode) (v Readings, err error) {
 	want, known := needSources[n.op]
 	switch {
 	case n.op == uop.Sink, n.op == uop.PrefixAxis && len(n.src) > 0, n.op == uop.Buffer && len(n.src) > 0, n.op == uop.Repeat && len(n.src) > 1,

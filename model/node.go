@@ -66,7 +66,7 @@ func MakeNode(g *uop.Graph, op uop.Op, dtype *uop.DType, src []Readings, arg Nod
 		}
 		return Readings{Keep: g.BufferOf(src[0].Keep, tensor.DeviceName, arg.Num, dtype)}, nil
 	}
-	v, err := r.node(len(src), &n)
+	v, err := r.node(&n)
 	switch {
 	case err != nil:
 		return fail(err)

@@ -1,5 +1,5 @@
-// Package nest makes nests of loops of the linear lists of lower. A kernel is imported with every loop as it stands in
-// the list; a plan says which loops are tiled, reordered, spread over vectors and registers, and which operands are packed.
+// Package nest compiles the linear lists of lower to loop nests. A plan decides which loops are tiled, reordered, vectorized and
+// unrolled, and which operands are packed; emission follows the plan.
 package nest
 
 import (
@@ -15,13 +15,13 @@ import (
 	"polygrad/core/uop"
 )
 
-// Compile lays the linear list of a kernel out for a machine.
+// Compile compiles the linear list of a kernel for a machine.
 func Compile(name string, list []*uop.UOp, m ir.Machine) (*ir.Kernel, error) {
 	k, _, err := CompileAs(name, list, m, "")
 	return k, err
 }
 
-// CompileAs lays the linear list of a kernel out for a machine, as a choice says, and tells how.
+// CompileAs compiles the linear list of a kernel for a machine with a given choice of layout, and returns the chosen layout.
 func CompileAs(name string, list []*uop.UOp, m ir.Machine, c plan.Choice) (k *ir.Kernel, l plan.Layout, err error) {
 	wanted, err := c.Knobs()
 	if err != nil {
@@ -29,8 +29,8 @@ func CompileAs(name string, list []*uop.UOp, m ir.Machine, c plan.Choice) (k *ir
 	}
 	k, l, err = build(name, list, m, wanted, false)
 	if err != nil && m.Lanes > 1 && !(errors.As(err, new(defect)) && settings.Check.On()) {
-		// A kernel that cannot be planned is emitted without vectors. A wrong plan, or one that cannot be emitted, is a defect, which
-		// POLY_CHECK=1 shows.
+		// A kernel that cannot be planned is emitted without vectors. POLY_CHECK=1 reports plans that contradict themselves or cannot be
+		// emitted instead: they are defects.
 		k, l, err = build(name, list, m, wanted, true)
 	}
 	if err != nil {
@@ -42,7 +42,7 @@ func CompileAs(name string, list []*uop.UOp, m ir.Machine, c plan.Choice) (k *ir
 	return k, l, nil
 }
 
-// defect is an error of the compiler: a plan that contradicts itself or that cannot be emitted.
+// defect is an internal error: a plan that contradicts itself or cannot be emitted.
 type defect struct{ error }
 
 func build(name string, list []*uop.UOp, m ir.Machine, wanted []plan.Knobs, plain bool) (*ir.Kernel, plan.Layout, error) {
@@ -67,10 +67,10 @@ func build(name string, list []*uop.UOp, m ir.Machine, wanted []plan.Knobs, plai
 	return k, p.Layout, nil
 }
 
-// OnlineRows is the number of rows of a block that a kernel with workgroup memory goes through without storing them.
+// OnlineRows is the number of rows of a block of online softmax, which stores no rows.
 const OnlineRows = plan.OnlineRows
 
-// Online reports whether the linear list of a kernel is laid out so: blocks of rows between two products need no memory.
+// Online reports whether a kernel is compiled as online softmax: the rows between its two products need no memory.
 func Online(list []*uop.UOp, m ir.Machine) bool {
 	f, err := analysis.New(list)
 	return err == nil && plan.Online(f, m)

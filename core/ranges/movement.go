@@ -93,7 +93,7 @@ func ReshapeRanges(g *uop.Graph, in, out uop.Shape, rngs []*uop.UOp) []*uop.UOp 
 	if r := renamedAxes(g, in, out, rngs); r != nil {
 		return r
 	}
-	if r := flatIndex(g, in, out, rngs); r != nil {
+	if r := flatIndex(in, out, rngs); r != nil {
 		return []*uop.UOp{r}
 	}
 	return reshapeByPlaceholders(g, in, out, rngs).Src
@@ -133,9 +133,9 @@ func renamedAxes(g *uop.Graph, in, out uop.Shape, rngs []*uop.UOp) []*uop.UOp {
 	return res
 }
 
-// flatIndex is ReshapeRanges where axes of numbers become one and the indices are different ranges over whole axes: the sum
-// that symbolic simplification makes of their multiples. Nil if that is not so.
-func flatIndex(g *uop.Graph, in, out uop.Shape, rngs []*uop.UOp) *uop.UOp {
+// flatIndex is the fast path of ReshapeRanges for merging constant axes that are indexed by distinct whole ranges: the sum in the form that
+// symbolic simplification would give it. Nil for other cases.
+func flatIndex(in, out uop.Shape, rngs []*uop.UOp) *uop.UOp {
 	if len(in) != 1 || in[0].Symbolic() {
 		return nil
 	}

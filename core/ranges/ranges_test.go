@@ -196,14 +196,14 @@ func TestFlatIndexEqualsPlaceholders(t *testing.T) {
 				rngs[i], rngs[j] = rngs[j], rngs[i]
 			}
 		})
-		fast := flatIndex(g, in, out, rngs)
+		fast := flatIndex(in, out, rngs)
 		if slow := reshapeByPlaceholders(g, in, out, rngs).Src[0]; fast != slow && (size > 1 || fast != nil) {
 			t.Fatalf("reshape %v -> %v: %v, expected %v", size, dims, fast, slow)
 		}
 	}
 	a := g.Range(uop.N(3), uop.AxisLoop, 0)
 	for _, rngs := range [][]*uop.UOp{{a, a}, {a, a.AddInt(0).Mul(a)}, {g.ConstInt(0), a}} {
-		if v := flatIndex(g, uop.ShapeOf(9), uop.ShapeOf(3, 3), rngs); v != nil {
+		if v := flatIndex(uop.ShapeOf(9), uop.ShapeOf(3, 3), rngs); v != nil {
 			t.Errorf("%v was taken for the index of whole axes: %s", rngs, v.Render())
 		}
 	}

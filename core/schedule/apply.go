@@ -118,7 +118,7 @@ func bufferizeAndIndex(ctx any, u *uop.UOp) *uop.UOp {
 	return u.With(src...)
 }
 
-// read is source s of u, read with the ranges n.
+// read is source s of u, indexed by the ranges n.
 func (x *indexing) read(u, s *uop.UOp, n *nodeRanges) *uop.UOp {
 	if s.Op == uop.Param || s.Op == uop.After {
 		if n.known {

@@ -54,7 +54,7 @@ var (
 	reordersPart = ops(uop.Permute, uop.Flip, uop.Shrink)
 )
 
-// fixHazard computes the value of an ASSIGN into a buffer of its own if it reads the target in another order than it writes it.
+// fixHazard materialises the value of an ASSIGN that reads the target in another order than it writes it.
 func fixHazard(_ any, u *uop.UOp) *uop.UOp {
 	target, v := u.Src[0], u.Src[1]
 	unsafe := reorders

@@ -26,7 +26,7 @@ func (r *run) debuf() bool {
 	return true
 }
 
-// alwaysRun are operations requested by the user, and those whose loops run in order: their buffer is never optimised away.
+// alwaysRun are operations requested by the user, and those with sequential loops: their buffer is never optimised away.
 var alwaysRun = ops(uop.Contiguous, uop.Copy, uop.Assign, uop.Prefix, uop.Scatter, uop.Fetch)
 
 // cleanupDeadAxes drops the axes of a buffer along which its value is constant; the tag moves to the EXPAND that restores them.
@@ -140,8 +140,8 @@ func removeBufferize(_ any, u *uop.UOp) *uop.UOp {
 	return rewrite.GraphTopDown(v, substituteWithin, m)
 }
 
-// maxInlineBuffers is the limit of buffers read by an inlined value, and maxInlineReduces that of reductions in it: each reader
-// with other indices gets its own, so that powers of a constant matrix would have three times as many with each product.
+// maxInlineBuffers limits the buffers read by an inlined value, maxInlineReduces the reductions in it: readers with different indices get
+// copies, so that powers of a constant matrix would triple their number with each product.
 const (
 	maxInlineBuffers = 3
 	maxInlineReduces = 16
@@ -167,8 +167,7 @@ func cheapToRepeat(v *uop.UOp) bool {
 	return !slices.ContainsFunc(reduces, func(x *uop.UOp) bool { return x.Src[0].HasOp(ops(uop.Param, uop.Bufferize)) })
 }
 
-// substituteWithin replaces ranges in the nodes inside them. It stops at their end: a range of the same name further down is
-// another one.
+// substituteWithin replaces ranges in the nodes inside of them. It stops where they end: the same range further down is another loop.
 var substituteWithin = &rewrite.Table{Name: "substitute within ranges", Rules: []*rewrite.Rule{{Name: "substitute", Ops: uop.GroupAll, Below: ops(uop.Range), Fn: func(ctx any, u *uop.UOp) *uop.UOp {
 	m := ctx.(rewrite.Map)
 	for _, r := range u.Ranges() {

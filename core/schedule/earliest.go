@@ -8,17 +8,17 @@ import (
 	"polygrad/core/uop"
 )
 
-// early is the context of the earliest rewrites.
-type early struct {
+// earlyContext is the context of the earliest rewrites.
+type earlyContext struct {
 	// views maps a node to the contiguous copy of a view of it, expressed from the node.
 	views map[*uop.UOp]*uop.UOp
 	// folded are constants that replaced numbered nodes without passing their number on.
 	folded map[int]*uop.UOp
-	// rows is the most values of a reduction that is split, 0 for no limit.
+	// rows is the largest number of results of a reduction that is split, 0 for no limit.
 	rows int64
 }
 
-func (e *early) fold(u, c *uop.UOp) *uop.UOp {
+func (e *earlyContext) fold(u, c *uop.UOp) *uop.UOp {
 	if tag, ok := u.Tag.(uop.Nums); ok {
 		for _, i := range tag {
 			e.folded[i] = c
@@ -48,7 +48,7 @@ var earliestTable = &rewrite.Table{Name: "earliest rewrites", Parts: []*rewrite.
 }}}}
 
 func (r *run) earliest() bool {
-	e := &early{views: map[*uop.UOp]*uop.UOp{}, folded: map[int]*uop.UOp{}, rows: r.rows}
+	e := &earlyContext{views: map[*uop.UOp]*uop.UOp{}, folded: map[int]*uop.UOp{}, rows: r.rows}
 	r.root = rewrite.GraphTopDown(r.root, earliestTable, e)
 	r.folded = e.folded
 	return true
@@ -85,7 +85,7 @@ func reduceNothing(ctx any, u *uop.UOp) *uop.UOp {
 	if u.Src[0].Size() != 0 || u.Size() == 0 {
 		return nil
 	}
-	return ctx.(*early).fold(u, u.ConstLike(uop.IdentityElement(u.Arg.(uop.AxisReduce).Op, u.DType)))
+	return ctx.(*earlyContext).fold(u, u.ConstLike(uop.IdentityElement(u.Arg.(uop.AxisReduce).Op, u.DType)))
 }
 
 func sizeZero(_ any, u *uop.UOp) *uop.UOp {
@@ -101,7 +101,7 @@ func copyConst(ctx any, u *uop.UOp) *uop.UOp {
 	if c.Op != uop.ConstOp {
 		return nil
 	}
-	return ctx.(*early).fold(u, u.ConstLike(c.ConstVal()))
+	return ctx.(*earlyContext).fold(u, u.ConstLike(c.ConstVal()))
 }
 
 func copyPart(_ any, u *uop.UOp) *uop.UOp {
@@ -136,12 +136,12 @@ func noteContiguous(ctx any, u *uop.UOp) *uop.UOp {
 			return nil
 		}
 	}
-	ctx.(*early).views[base] = view
+	ctx.(*earlyContext).views[base] = view
 	return nil
 }
 
 func useContiguous(ctx any, u *uop.UOp) *uop.UOp {
-	views := ctx.(*early).views
+	views := ctx.(*earlyContext).views
 	if len(views) == 0 {
 		return nil
 	}

@@ -14,9 +14,9 @@ import (
 type indexing struct {
 	g     *uop.Graph
 	list  []*uop.UOp // the graph, sources first
-	place []int32    // by number of the node: 1 + index in nodes
+	place []int32    // by number of the node: 1 + its index in nodes
 	nodes []nodeRanges
-	users []*uop.UOp // of all nodes, one node after the other
+	users []*uop.UOp // of all nodes, concatenated
 	next  int        // number of the next range
 	// selecting are the ranges of sums with at most one nonzero term. Such a sum becomes a load, so these ranges are not loops.
 	selecting []*uop.UOp
@@ -37,10 +37,9 @@ type Reread struct {
 	Selects, Scatters bool
 	// OneByOne: it is a term that is scattered along a row, so it is computed in scalar code.
 	OneByOne bool
-	// Lookups are what an element is computed of whose place in its row is looked up, so that no two elements are loaded at once; none
-	// if no place is.
+	// Lookups are the gathered values that an element is computed from, each loaded element by element.
 	Lookups []*uop.UOp
-	// Copies is how often the code of the value appears in kernels at most.
+	// Copies is an upper bound of the number of copies of the value's code in kernels.
 	Copies int
 	// Users are the nodes that use a node.
 	Users func(*uop.UOp) []*uop.UOp
@@ -55,27 +54,27 @@ type nodeRanges struct {
 	// known: the node has ranges. in are the indices at which it reads its sources, out the indices at which its users read it.
 	known   bool
 	in, out []*uop.UOp
-	// loops are the ranges of the kernel that reads the sources; only for store.
+	// loops are the ranges of the kernel that reads the sources; set only for the callback store.
 	loops []*uop.UOp
-	// root is the node that the kernel computes which reads the sources, one of them if several kernels do; only for store.
+	// root is the node computed by the kernel (or one of the kernels) that reads the sources; set only for store.
 	root *uop.UOp
-	// rows are ranges of the kernel that terms are scattered to; the sources are not computed in loops over them.
+	// rows are the ranges of rows to which terms are scattered; the sources are not computed in loops over them.
 	rows []*uop.UOp
 	// reads: computing the node loads from memory.
 	reads bool
 	// uniform are the axes along which the value is constant, picked the axes along which at most one element is nonzero.
-	uniform, picked axisSet
+	uniform, oneHot axisSet
 	// evaluations is the number of times that each element is computed, over all users.
 	evaluations int64
 	// kernels is the number of loop nests that compute the value; users that share loops count once.
 	kernels int64
-	// copies is how often the code of the value appears in kernels at most, counted up to a limit.
+	// copies is an upper bound of the number of copies of the value's code in kernels, saturating.
 	copies int
 	// across: a user reads it in another order than row-major.
 	across bool
 	// term: the node is a term of a sum. factor: it is a factor of a term.
 	term, factor bool
-	// oneByOne: the node is a term that is scattered along a row. inOrder: it is computed in loops that run in order.
+	// oneByOne: the node is a term that is scattered along a row. inOrder: it is computed in sequential loops.
 	oneByOne, inOrder bool
 	// users[lastUser-nUsers:lastUser] use the node, in the order of the graph.
 	nUsers, lastUser int32
@@ -103,10 +102,10 @@ func newIndexing(g *uop.Graph, list []*uop.UOp, store func(Reread) bool) *indexi
 		}
 		if store != nil {
 			n.uniform = uniformAxes(u, func(s *uop.UOp) axisSet { return x.at(s).uniform })
-			n.picked = pickedAxes(u, x.at)
+			n.oneHot = oneHotAxes(u, x.at)
 		}
 	}
-	// Room for all sources, then each user once.
+	// At most one user for each source.
 	x.users = make([]*uop.UOp, n)
 	n = 0
 	for i := range x.nodes {
@@ -207,7 +206,7 @@ func (x *indexing) assign(u *uop.UOp) {
 		x.findFactors(n)
 		x.storeReread(u, n)
 	}
-	// A value that is used past an EXPAND would be computed again for each repetition; here is where it gets a buffer instead.
+	// A value that is used past an EXPAND would be recomputed for each repetition; it gets a buffer instead.
 	if n.ended && (uop.GroupElementwise.Has(u.Op) || u.Op == uop.ReduceAxis) {
 		n.ended = false
 		if len(n.out) > 0 {
@@ -245,7 +244,7 @@ func (x *indexing) storeReread(u *uop.UOp, n *nodeRanges) {
 	if !uop.GroupElementwise.Has(u.Op) && u.Op != uop.ReduceAxis || n.realize && alwaysContiguous.Has(u.Op) {
 		return
 	}
-	size := u.Shape().MaxNumel() // costs are those of the longest text
+	size := u.Shape().MaxNumel() // costs are those of the upper bounds of variable lengths
 	if size == 0 || !n.reads && n.copies <= MaxCopies {
 		return
 	}
@@ -272,7 +271,7 @@ func (x *indexing) storeReread(u *uop.UOp, n *nodeRanges) {
 	}
 }
 
-// lookups lists what an element of a value is loaded from if a user looks up its place in its row.
+// lookups lists the values from which an element is loaded if a user gathers along its last axis.
 func (x *indexing) lookups(u *uop.UOp, n *nodeRanges) []*uop.UOp {
 	if len(x.selecting) == 0 {
 		return nil
@@ -290,7 +289,7 @@ func (x *indexing) lookups(u *uop.UOp, n *nodeRanges) []*uop.UOp {
 	for i := 0; i < len(seen) && i < most; i++ {
 		for _, s := range seen[i].Src {
 			switch m := x.at(s); {
-			case !m.reads || m.uniform.has(lastAxis(s.Shape())): // none, or one load for many elements
+			case !m.reads || m.uniform.has(lastAxis(s.Shape())): // no load, or one load for many elements
 			case leafOf(s):
 				leaves = union(leaves, []*uop.UOp{s})
 			default:
@@ -301,7 +300,7 @@ func (x *indexing) lookups(u *uop.UOp, n *nodeRanges) []*uop.UOp {
 	return leaves
 }
 
-// leafOf reports whether a value is a view of what is stored.
+// leafOf reports whether a value is a view of a stored value.
 func leafOf(u *uop.UOp) bool {
 	for uop.GroupMovement.Has(u.Op) {
 		u = u.Src[0]
@@ -337,8 +336,8 @@ func (x *indexing) countEvaluations(u *uop.UOp, n *nodeRanges) {
 			loops = union(loops, m.loops)
 			continue
 		}
-		// Users that disagree are in loops of their own, or read several elements in the same loops.
-		times := within(u, m.in, max(m.kernels, 1)*x.evaluationsAt(m.loops, varying(m.in, n.uniform)))
+		// Users with different indices are in separate loops, or read several elements in the same loops.
+		times := iterationsWithin(u, m.in, max(m.kernels, 1)*x.evaluationsAt(m.loops, varying(m.in, n.uniform)))
 		n.evaluations += times
 		root := m.root
 		if m.realize {
@@ -355,32 +354,32 @@ func (x *indexing) countEvaluations(u *uop.UOp, n *nodeRanges) {
 		}
 	}
 	for _, l := range inLoops {
-		if !l.inOrder && (x.readsMoved(l.root, longest.root) || x.readsMoved(longest.root, l.root)) {
+		if !l.inOrder && (x.readsShifted(l.root, longest.root) || x.readsShifted(longest.root, l.root)) {
 			alone += l.times
 		}
 	}
 	switch {
 	case !n.realize:
-		n.evaluations = within(u, n.out, kernels*x.evaluationsAt(loops, varying(n.out, n.uniform)))
+		n.evaluations = iterationsWithin(u, n.out, kernels*x.evaluationsAt(loops, varying(n.out, n.uniform)))
 	case !n.across && !transposed(u):
 		n.evaluations = most + alone
 	}
 	n.kernels = kernels
 }
 
-// MaxCopies limits how often the code of a value is repeated: chains of joins would double it with each, though each element is computed
-// once. Counting ends at mostCopies.
-const MaxCopies, mostCopies = 32, 1 << 10
+// MaxCopies limits the duplication of the code of a value: chains of concatenations would double it with each, although each element is
+// computed once. Counting saturates at maxCountedCopies.
+const MaxCopies, maxCountedCopies = 32, 1 << 10
 
-// countCopies is how often the code of a value appears if it is not stored: once for each list of indices at which it is read, in each
-// copy of the code that does so.
+// countCopies is the number of copies of a value's code if it is not stored: one for each distinct list of indices at which it is read, in
+// each copy of its users.
 func (x *indexing) countCopies(n *nodeRanges) int {
 	var read [][]*uop.UOp
 	var copies []int
 	total := 0
 	for _, c := range x.usersOf(n) {
 		m := x.at(c)
-		if !m.known || total > mostCopies {
+		if !m.known || total > maxCountedCopies {
 			continue
 		}
 		i := slices.IndexFunc(read, func(in []*uop.UOp) bool { return sameIndices([][]*uop.UOp{in, m.in}) })
@@ -395,17 +394,17 @@ func (x *indexing) countCopies(n *nodeRanges) int {
 	return max(total, 1)
 }
 
-// usersInLoops are users of a value in the same loops, and how often these compute it.
+// usersInLoops are users of a value in the same loops, and the number of its evaluations there.
 type usersInLoops struct {
 	loops []*uop.UOp
-	in    [][]*uop.UOp // each different list of indices
+	in    [][]*uop.UOp // the distinct lists of indices
 	times int64
-	root  *uop.UOp // what the kernel computes
-	// inOrder: the loops run in order, so that no other kernel joins them.
+	root  *uop.UOp // the result of the kernel
+	// inOrder: the loops are sequential, so that no other kernel is fused with them.
 	inOrder bool
 }
 
-// addUser adds a user to those in the same loops; those that read the same elements count once.
+// addUser adds a user to those in the same loops; users that read the same elements count once.
 func addUser(all []usersInLoops, m *nodeRanges, user usersInLoops) []usersInLoops {
 	for i := range all {
 		l := &all[i]
@@ -423,9 +422,9 @@ func addUser(all []usersInLoops, m *nodeRanges, user usersInLoops) []usersInLoop
 	return append(all, user)
 }
 
-// readsMoved reports whether the kernel of a node reads what another one computes in other places than its own, so that they cannot be
+// readsShifted reports whether the kernel of a node reads elements of another kernel at other indices than its own, so that they cannot be
 // merged.
-func (x *indexing) readsMoved(by, root *uop.UOp) bool {
+func (x *indexing) readsShifted(by, root *uop.UOp) bool {
 	if by == nil || root == nil || by == root {
 		return false
 	}
@@ -441,7 +440,7 @@ func (x *indexing) readsMoved(by, root *uop.UOp) bool {
 	return false
 }
 
-// readsInOrder reports whether a user computes its operands in loops that run in order, perhaps for its own user.
+// readsInOrder reports whether a user, or transitively its user, computes its operands in sequential loops.
 func (x *indexing) readsInOrder(c *uop.UOp, m *nodeRanges) bool {
 	return axisInOrder(c) >= 0 || x.scatters(c) != 0 || m.inOrder && !m.realize
 }
@@ -484,7 +483,7 @@ func transposed(u *uop.UOp) bool {
 // selects returns the axes along which a sum has at most one nonzero term.
 func (x *indexing) selects(u *uop.UOp) axisSet {
 	if summed := summedAxes(u); summed != 0 {
-		return summed & x.at(u.Src[0]).picked
+		return summed & x.at(u.Src[0]).oneHot
 	}
 	return 0
 }
@@ -499,7 +498,7 @@ func (x *indexing) scatters(u *uop.UOp) axisSet {
 		return out
 	}
 	for i, s := range u.Shape() {
-		if x.at(u.Src[0]).picked.has(i) && !s.Symbolic() && s.N >= MinScatterRows {
+		if x.at(u.Src[0]).oneHot.has(i) && !s.Symbolic() && s.N >= MinScatterRows {
 			out |= 1 << i
 		}
 	}
@@ -523,7 +522,7 @@ func runsAlong(u *uop.UOp) bool {
 	return axis == lastAxis(u.Src[0].Shape())
 }
 
-// summedAxes are the axes that are added up.
+// summedAxes are the axes of a sum that are reduced.
 func summedAxes(u *uop.UOp) axisSet {
 	out := axisSet(0)
 	if a, ok := u.Arg.(uop.AxisReduce); ok && a.Op == uop.Add {
@@ -540,7 +539,7 @@ func movesLastAxis(u *uop.UOp) bool {
 	return ok && u.Op == uop.Permute && len(order) > 0 && order[len(order)-1] != len(order)-1
 }
 
-// findFactors finds out whether a node is a term of a sum or a factor of one, perhaps as a view of it or cast.
+// findFactors determines whether a node is a term of a sum or a factor of a term, perhaps through views and casts.
 func (x *indexing) findFactors(n *nodeRanges) {
 	for _, c := range x.usersOf(n) {
 		m := x.at(c)
@@ -570,8 +569,8 @@ func (x *indexing) evaluationsAt(loops, indices []*uop.UOp) int64 {
 	return max(x.volume(around)/part, 1)
 }
 
-// within returns the number of iterations in which a padded value is inside its bounds; loops are split at the bounds if that pays.
-func within(u *uop.UOp, indices []*uop.UOp, times int64) int64 {
+// iterationsWithin returns the number of iterations in which a padded value is inside its bounds; loops are split at the bounds if that pays.
+func iterationsWithin(u *uop.UOp, indices []*uop.UOp, times int64) int64 {
 	for i, s := range u.Shape() {
 		if i >= len(indices) || s.Symbolic() {
 			continue
@@ -587,7 +586,7 @@ func within(u *uop.UOp, indices []*uop.UOp, times int64) int64 {
 	return max(times, 1)
 }
 
-// insideBounds is how many of all positions are inside of the bounds that a condition consists of; 1 of 1 for other conditions.
+// insideBounds is the fraction of positions that satisfy a condition made of bounds; 1 of 1 for other conditions.
 func insideBounds(valid *uop.UOp) (inside, all int64) {
 	var at *uop.UOp
 	low, high := int64(math.MinInt64), int64(math.MaxInt64)
@@ -607,7 +606,7 @@ func insideBounds(valid *uop.UOp) (inside, all int64) {
 		}
 	}
 	if len(at.Ranges()) != 1 {
-		return 1, 1 // no loop can be split at them
+		return 1, 1 // loops cannot be split at these bounds
 	}
 	first, last := at.Bounds()
 	from, ok := first.Int64()
@@ -618,7 +617,7 @@ func insideBounds(valid *uop.UOp) (inside, all int64) {
 	return max(min(high, to+1)-max(low, from), 0), to - from + 1
 }
 
-// minLoop is the least trip count of a piece that is split off as a loop of its own.
+// minLoop is the least trip count of a piece of a split loop.
 const minLoop = 8
 
 // divisor is the constant by which an index divides a range.
@@ -653,7 +652,7 @@ func (x *indexing) setLoops(u *uop.UOp, n *nodeRanges) {
 	} else if users := x.usersOf(n); len(users) > 0 {
 		n.root = x.at(users[0]).root
 	}
-	if n.realize && !n.keep && u.Op != uop.ReduceAxis && !alwaysContiguous.Has(u.Op) { // it may be computed where it is read
+	if n.realize && !n.keep && u.Op != uop.ReduceAxis && !alwaysContiguous.Has(u.Op) { // it may be inlined
 		var own []*uop.UOp
 		for _, i := range varying(n.out, n.uniform) {
 			own = union(own, i.Ranges())
@@ -668,7 +667,7 @@ func (x *indexing) setLoops(u *uop.UOp, n *nodeRanges) {
 		}
 	}
 	for i, index := range n.in {
-		// What is stored has no axes along which it does not vary.
+		// Uniform axes are not stored.
 		if !n.realize || !n.uniform.has(i) || i >= len(n.out) || index != n.out[i] {
 			n.loops = union(n.loops, index.Ranges())
 		}
@@ -704,8 +703,8 @@ func (x *indexing) volume(loops []*uop.UOp) int64 {
 	return n
 }
 
-// outputRanges sets the ranges at which u is read: new ones if it has a buffer or its users disagree, else theirs.
-// It reports whether u has ranges at all.
+// outputRanges sets the ranges at which u is read: new ones if it has a buffer or its users differ, else theirs. It reports whether u has
+// ranges at all.
 func (x *indexing) outputRanges(u *uop.UOp, n *nodeRanges) bool {
 	var few [4][]*uop.UOp
 	users := few[:0]
@@ -752,10 +751,10 @@ func (x *indexing) realizeAll(u *uop.UOp, n *nodeRanges) {
 	}
 }
 
-// inOrder are the operations whose loops run sequentially; they always have a buffer.
+// inOrder are the operations with sequential loops; they always have a buffer.
 var inOrder = ops(uop.PrefixAxis, uop.Scatter, uop.Fetch)
 
-// axisInOrder is the axis along which the loops of an operation run in order, -1 for none.
+// axisInOrder is the axis of the sequential loop of an operation, -1 for none.
 func axisInOrder(u *uop.UOp) int {
 	switch a := u.Arg.(type) {
 	case uop.PrefixArg:
@@ -807,7 +806,7 @@ func mergeValids(g *uop.Graph, users [][]*uop.UOp) []*uop.UOp {
 	return out
 }
 
-// plain reports whether an index is certainly in simplest form.
+// plain reports whether an index needs no simplification; it may miss some.
 func plain(r *uop.UOp) bool {
 	return r.Op == uop.Range && r.Src[0].Op == uop.ConstOp || r.Op == uop.ConstOp && !r.IsInvalid()
 }

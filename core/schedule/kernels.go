@@ -25,7 +25,7 @@ func (r *run) bufferize() bool {
 
 var holdsValue = ops(uop.Bufferize, uop.ConstOp, uop.Param, uop.After)
 
-// Marks a range with its number in the whole graph: a kernel renumbers its ranges.
+// Ranges are tagged with their number in the whole graph, because kernels renumber them.
 var globalRange = uop.Nums{}
 
 var bufferizeTable = &rewrite.Table{Name: "bufferize to store", Parts: []*rewrite.Table{ranges.MovementOps, ranges.FlattenBufferize, ranges.BufferizeToStore,

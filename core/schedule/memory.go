@@ -69,7 +69,7 @@ func (s *Schedule) temporaries() []*temporary {
 			bySlot[b].last = i
 		}
 	}
-	// What is needed around a loop is needed until it ends; inner loops come after those around them.
+	// A temporary that is live into a loop is live until its end. Outer loops come before inner ones.
 	for _, l := range slices.Backward(s.Loops) {
 		if l.While >= 0 && bySlot[l.While] != nil {
 			t := bySlot[l.While]

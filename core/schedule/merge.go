@@ -8,18 +8,18 @@ import (
 	"polygrad/core/uop"
 )
 
-// A loop over few elements takes less time than the launches of its kernels, so it becomes one kernel, in which its iterations run in
-// order, and the loops of the kernels one after the other.
+// A loop over few elements takes less time than the launches of its kernels, so it becomes one kernel: a sequential loop over iterations that
+// contains the loops of the kernels one after the other.
 
-// Bounds of the elements that an iteration of such a kernel computes, as it runs on one thread, and of its buffers.
+// Limits of the elements per iteration of such a kernel, which runs on one thread, and of its buffers.
 const (
 	maxMerged        = 1 << 14
 	maxMergedBuffers = 8
 )
 
-// merged is a kernel that does what a loop of kernels does, nil with the reason if they had better stay apart. The loop is then one over
+// fuseLoopKernels fuses a loop of kernels into one kernel, nil with the reason if that is impossible or does not pay. The loop becomes one over
 // launches of the kernel.
-func (s *Schedule) merged(l *Loop) (merged *Kernel, reason string) {
+func (s *Schedule) fuseLoopKernels(l *Loop) (merged *Kernel, reason string) {
 	kernels := s.Kernels[l.First:l.Last]
 	written := map[int]bool{}
 	var while *uop.UOp // the PARAM of the condition
@@ -68,7 +68,7 @@ func (s *Schedule) merged(l *Loop) (merged *Kernel, reason string) {
 		}
 		merged.Bufs = append(merged.Bufs, l.While)
 		goesOn := g.Import(while).WithArg(uop.Num(0)).AfterOps(i).IndexBy(g.Const(uop.IndexT, uop.Int(0)))
-		inside = append(inside, unlessEnded(goesOn, 1))
+		inside = append(inside, guardedIteration(goesOn, 1))
 	}
 	ranges := len(inside)
 	var ends []*uop.UOp
@@ -105,7 +105,7 @@ func (s *Schedule) merged(l *Loop) (merged *Kernel, reason string) {
 			}
 		}
 	}
-	merged.AST = merged.AST.With(endOf(g.Group(ends...), inside))
+	merged.AST = merged.AST.With(closeLoops(g.Group(ends...), inside))
 	for _, u := range merged.AST.Toposort() {
 		if u.Op == uop.DefineVar {
 			merged.Vars = append(merged.Vars, u)
@@ -119,26 +119,26 @@ func (s *Schedule) merged(l *Loop) (merged *Kernel, reason string) {
 	return merged, ""
 }
 
-// unlessEnded is a loop around an iteration of a while loop that runs once, or not at all when that has ended.
-func unlessEnded(condition *uop.UOp, id int) *uop.UOp {
+// guardedIteration is a loop around an iteration of a while loop that runs once, or zero times after its end.
+func guardedIteration(condition *uop.UOp, id int) *uop.UOp {
 	return condition.Graph().New(uop.Range, uop.IndexT, []*uop.UOp{condition.Cast(uop.IndexT)}, uop.RangeArg{ID: []int{id}, Type: uop.AxisPrefix}, nil)
 }
 
-// endOf ends loops in one another, of which the first is the outermost.
-func endOf(u *uop.UOp, loops []*uop.UOp) *uop.UOp {
+// closeLoops ends nested loops, outermost first in the list.
+func closeLoops(u *uop.UOp, loops []*uop.UOp) *uop.UOp {
 	for _, r := range slices.Backward(loops) {
 		u = u.EndRanges(r)
 	}
 	return u
 }
 
-// pieces cuts a loop in a kernel into launches, between which the host may interrupt it: launches of a while loop take longer than it takes
-// to launch them, those of other loops much longer. i is the loop over the iterations of a launch, of which each takes some cycles, count the
-// number of an iteration, and launches the loop over the launches.
+// pieces splits a loop in a kernel into launches, between which the host may interrupt it: those of a while loop amortise the launch, those of
+// other loops are much longer. cycles is the cost of an iteration. i is the loop over the iterations of a launch, count the number of the
+// current iteration, and launches the loop over the launches.
 func (l Loop) pieces(g *uop.Graph, cycles float64) (i, count *uop.UOp, launches Loop) {
 	steps := l.Count
 	if l.While >= 0 {
-		steps = min(max(int64(cyclesPerLaunch/(cycles+1)), 2), mostSteps)
+		steps = min(max(int64(cyclesPerLaunch/(cycles+1)), 2), maxStepsPerLaunch)
 	} else if cycles*float64(l.Count) > mostCycles {
 		steps = max(int64(mostCycles/cycles), 1)
 	}
@@ -161,12 +161,12 @@ func (l Loop) pieces(g *uop.Graph, cycles float64) (i, count *uop.UOp, launches 
 	return i, first.Add(i), launches
 }
 
-// loopCycles is what an iteration costs in loops over elements.
+// loopCycles is the cost of the loops over elements in an iteration.
 func loopCycles(work int64, loops int) float64 {
 	return float64(work)/lanesOfVectors*cyclesPerOperation + float64(cyclesPerLoop*loops)
 }
 
-// volume is how often a value is computed.
+// volume is the number of evaluations of a value.
 func volume(u *uop.UOp) int64 {
 	n := int64(1)
 	for _, r := range u.Ranges() {
@@ -175,7 +175,7 @@ func volume(u *uop.UOp) int64 {
 	return n
 }
 
-// isPlainLoop reports whether a RANGE has a fixed length and no order.
+// isPlainLoop reports whether a RANGE has a constant trip count and is not sequential.
 func isPlainLoop(u *uop.UOp) bool {
 	id := u.RangeID()
 	return u.Src[0].Op == uop.ConstOp && len(id.ID) == 1 && (id.Type == uop.AxisLoop || id.Type == uop.AxisReduceT)

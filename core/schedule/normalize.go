@@ -7,10 +7,9 @@ import (
 	"polygrad/core/uop"
 )
 
-// Normalize copies the graph of a request into g without everything that does not affect its kernels: each BUFFER becomes a PARAM,
-// numbered by first visit, unique CONSTs are numbered too, BIND loses its value, and CALL becomes its value. Two requests with
-// the same root in one g have the same schedule. buffers are the BUFFERs in order of their numbers, vars the values of the
-// bound variables.
+// Normalize copies the graph of a request into g without what does not affect its kernels: each BUFFER becomes a PARAM, numbered by first
+// visit, unique CONSTs are numbered too, BIND loses its value, and CALL becomes its value. Two requests with the same root in one g have
+// the same schedule. buffers are the BUFFERs by number, vars the values of bound variables.
 func Normalize(g *uop.Graph, sink *uop.UOp) (root *uop.UOp, buffers []*uop.UOp, vars map[string]int64, err error) {
 	if root, buffers, vars, err = NormalizeFor(g, sink, false); err == nil {
 		root = Expand(root)
@@ -87,7 +86,7 @@ func Expand(root *uop.UOp) *uop.UOp {
 
 type normalizer struct {
 	g       *uop.Graph
-	index   []int32 // hash table on the numbers of the nodes: 1 + place in nodes
+	index   []int32 // hash table on the numbers of the nodes: 1 + index in nodes
 	nodes   []normalNode
 	stack   []normalWork
 	src     []*uop.UOp
@@ -117,12 +116,12 @@ func newNormalizer(g *uop.Graph, sharing []*uop.UOp) *normalizer {
 // normalNode is a node on the stack or done.
 type normalNode struct {
 	node, copy *uop.UOp
-	waiting    []int32 // places of the nodes that go on when this one is done
+	waiting    []int32 // indices of the nodes that continue when this one is done
 }
 
 type normalWork struct {
 	at    int32
-	ready bool // the sources were put on the stack
+	ready bool // the sources were pushed
 }
 
 // run visits the graph as rewrite.Graph does (children first; a node waiting for a source continues as soon as that is done),
@@ -145,7 +144,7 @@ func (n *normalizer) run(sink *uop.UOp) *uop.UOp {
 		if src, ok := n.sources(u, at); ok {
 			v := n.replace(u, src)
 			n.nodes[at].copy = v
-			if at > 0 && copied(u) {
+			if at > 0 && copyIsShared(u) {
 				u.SetCopy(v)
 			}
 			for _, w := range n.nodes[at].waiting {
@@ -156,8 +155,8 @@ func (n *normalizer) run(sink *uop.UOp) *uop.UOp {
 	return n.nodes[0].copy
 }
 
-// copied reports whether the copy of a node is the same in all requests and worth a note: the body of a REPEAT, a table.
-func copied(u *uop.UOp) bool {
+// copyIsShared reports whether the copy of a node is the same in all requests and worth a note: the body of a REPEAT, a table.
+func copyIsShared(u *uop.UOp) bool {
 	switch u.Op {
 	case uop.Sink:
 		return !u.HasOp(ops(uop.Buffer, uop.Bind))
@@ -191,7 +190,7 @@ func (n *normalizer) push(u *uop.UOp) {
 	}
 }
 
-// find is the place of a node, -1 if it is new.
+// find is the index of a node, -1 if it is new.
 func (n *normalizer) find(u *uop.UOp) int32 {
 	mask := len(n.index) - 1
 	for i := u.ID() & mask; n.index[i] != 0; i = (i + 1) & mask {
@@ -231,7 +230,7 @@ func (n *normalizer) isLate(u *uop.UOp) bool {
 	return is && a.IsLate(u, n.parallel)
 }
 
-// sources are the copies of the sources of a node. If one is not done, the node waits for it.
+// sources returns the copies of the sources of a node. If one is not done, the node waits for it.
 func (n *normalizer) sources(u *uop.UOp, at int32) (src []*uop.UOp, ok bool) {
 	n.src = n.src[:0]
 	for _, s := range n.neededSources(u) {
@@ -245,7 +244,7 @@ func (n *normalizer) sources(u *uop.UOp, at int32) (src []*uop.UOp, ok bool) {
 	return n.src, true
 }
 
-// replace is the copy of u. The slice src is used again.
+// replace returns the copy of u. The caller reuses src.
 func (n *normalizer) replace(u *uop.UOp, src []*uop.UOp) *uop.UOp {
 	switch u.Op {
 	case uop.CustomGradient:

@@ -8,8 +8,7 @@ import (
 	"polygrad/core/uop"
 )
 
-// build orders the kernels behind the values, numbers the buffers and lays out the temporaries. The values numbered in late come
-// last.
+// build orders the kernels of the values, numbers the buffers and lays out the temporaries. Values whose numbers are in late come last.
 func build(g *uop.Graph, values []*uop.UOp, late []int) (*Schedule, error) {
 	if i := slices.Index(values, nil); i >= 0 {
 		return nil, fmt.Errorf("schedule.New: source %d of the SINK got no buffer", i)
@@ -33,8 +32,8 @@ func build(g *uop.Graph, values []*uop.UOp, late []int) (*Schedule, error) {
 	return b.s, nil
 }
 
-// resolve is a node of the tensor graph with computed nodes replaced by their AFTER, nil if it has no buffer.
-func (r *run) resolve(u *uop.UOp) *uop.UOp {
+// computedForm is a node of the tensor graph with computed nodes replaced by their AFTER, nil if it has no buffer.
+func (r *run) computedForm(u *uop.UOp) *uop.UOp {
 	if v, ok := r.becomes[u]; ok {
 		return v
 	}
@@ -43,12 +42,12 @@ func (r *run) resolve(u *uop.UOp) *uop.UOp {
 		return u
 	case sameValue.Has(u.Op) || isCopyOfContiguous(u):
 		// A contiguous view of a contiguous value has no buffer of its own.
-		return r.resolve(u.Src[0])
+		return r.computedForm(u.Src[0])
 	case u.Op == uop.Assign:
-		// An ASSIGN of an ASSIGN to the same target is that one.
-		return r.resolve(u.Src[1])
+		// An ASSIGN of an ASSIGN to the same target is the inner one.
+		return r.computedForm(u.Src[1])
 	case uop.GroupMovement.Has(u.Op):
-		if v := r.resolve(u.Src[0]); v != nil {
+		if v := r.computedForm(u.Src[0]); v != nil {
 			return u.With(append([]*uop.UOp{v}, u.Src[1:]...)...)
 		}
 	}

@@ -12,45 +12,45 @@ import (
 	"polygrad/core/uop"
 )
 
-// A loop over a state of few numbers becomes one kernel that keeps them in registers: its body is the statements of an iteration, one
-// element after another. Many such loops side by side, those of a batch, are the iterations of a loop around it, hence lanes of vectors
-// and work of several threads; each has to compute its elements from its own ones.
+// A loop whose state is a few numbers becomes one kernel that keeps them in registers, with the statements of an iteration, scalarised, as
+// its body. A batch of such loops is an outer parallel loop, hence vectorized and shared by threads; each loop of the batch may use only its
+// own elements.
 
-// Bounds of such a kernel: the numbers of an iteration that are kept, and the operations of it.
+// Limits of such a kernel: the registers, and the operations of an iteration.
 const (
 	maxRegisters  = 96
 	maxOperations = 2048
 )
 
-// Costs in cycles: of an operation on a scalar or a vector, and of a loop over elements in a kernel, with the latency of what it computes.
+// Costs in cycles: of a scalar or vector operation, and of a loop over elements in a kernel, with its latency.
 const (
 	cyclesPerOperation    = 0.5
 	cyclesPerLoop         = 40
 	lanesOfVectors        = 8
-	operationsPerDivision = 10 // of integers, which vectors do faster
+	operationsPerDivision = 10 // integer division, which is faster in vectors
 	cyclesPerLaunch       = 16384
 )
 
-// Bounds of a launch of a loop in a kernel: mostSteps is that of the iterations of a while loop, of which those after the last one still cost a
-// few cycles, mostCycles that of the work of other loops, as nothing interrupts it. Cycles of chains of operations are estimated too low.
+// Limits of a launch of a loop in a kernel: maxStepsPerLaunch limits the iterations of a while loop, which still cost a few cycles each after
+// its end, mostCycles the work of other loops, which cannot be interrupted. The cycles of dependency chains are underestimated.
 const (
-	mostSteps  = 1024
-	mostCycles = 1 << 23
+	maxStepsPerLaunch = 1024
+	mostCycles        = 1 << 23
 )
 
-// tell prints a decision for POLY_DUMP=fuse.
-func (s *Schedule) tell(l Loop, form, reason string) {
+// dumpDecision prints a decision for POLY_DUMP=fuse.
+func (s *Schedule) dumpDecision(l Loop, form, reason string) {
 	if settings.Dumps("fuse") {
 		fmt.Fprintf(os.Stderr, "loop over %s of %d iterations, kernels %d to %d: %s: %s\n", l.Variable.Name, l.Count, l.First, l.Last-1, form, reason)
 	}
 }
 
-// inRegisters are the kernels of a loop that keeps its state in registers, none with the reason if that is not possible. Slots that are
-// private hold nothing after an iteration. The first kernel does some iterations, and the loop becomes one over its launches; the second one, of
-// while loops side by side, computes whether any of them goes on.
+// inRegisters compiles a loop to a kernel that keeps its state in registers; none with the reason if that is not possible. private slots are
+// dead after an iteration. The kernel does some iterations, and the loop becomes one over its launches. For a batch of while loops a second
+// kernel computes whether any of them continues.
 func (s *Schedule) inRegisters(l *Loop, private func(slot int) bool) (made []Kernel, reason string) {
 	kernels := s.Kernels[l.First:l.Last]
-	b := &registers{s: s, l: *l, private: private, read: map[int]bool{}, written: map[int]bool{}, stored: map[int][]bool{}}
+	b := &registerLoop{s: s, l: *l, private: private, read: map[int]bool{}, written: map[int]bool{}, stored: map[int][]bool{}}
 	trips := []int64{1}
 	work, loops := int64(0), len(kernels)
 	for _, k := range kernels {
@@ -93,7 +93,7 @@ func (s *Schedule) inRegisters(l *Loop, private func(slot int) bool) (made []Ker
 					return nil, fmt.Sprintf("a kernel has a %s", u.Op)
 				}
 				if u.DType == uop.IndexT || u.Src[0].DType == uop.IndexT {
-					continue // an address, or a condition of one
+					continue // address arithmetic
 				}
 				if n := volume(u); u.Op == uop.Idiv || u.Op == uop.Mod {
 					work += operationsPerDivision * n
@@ -104,15 +104,15 @@ func (s *Schedule) inRegisters(l *Loop, private func(slot int) bool) (made []Ker
 		}
 	}
 	for slot, steps := range b.stored {
-		// What is kept of each iteration goes to memory, which no other store changes.
-		if b.kept(slot) && len(steps) > 1 {
+		// Per-iteration results are stored to memory by a single store.
+		if b.isPerIteration(slot) && len(steps) > 1 {
 			return nil, "memory of one iteration is written in several places"
 		}
 	}
 	slices.Sort(trips)
 	var reasons []string
 	for _, batch := range slices.Backward(trips) {
-		// Elements of one loop are computed one by one, which has to be less than what loops over them cost.
+		// Without a batch the elements are computed one by one, which must cost less than loops over them.
 		perLoop := work / batch
 		vectors := max(1, (batch+lanesOfVectors-1)/lanesOfVectors)
 		cycles, instead := float64(perLoop*vectors)*cyclesPerOperation, loopCycles(work, loops)
@@ -138,34 +138,34 @@ func (s *Schedule) inRegisters(l *Loop, private func(slot int) bool) (made []Ker
 	return nil, strings.Join(reasons, ", ")
 }
 
-// registers is a kernel in the making.
-type registers struct {
+// registerLoop is a kernel in the making.
+type registerLoop struct {
 	s             *Schedule
 	l             Loop
 	private       func(slot int) bool
 	read, written map[int]bool   // slots
-	stored        map[int][]bool // whether the address of each store to a slot depends on the iteration
+	stored        map[int][]bool // for each store to a slot: whether its address depends on the iteration
 
 	g        *uop.Graph
 	batch    int64
 	launches Loop
-	of       *uop.UOp // which loop of the batch
-	// step is the loop over the iterations of a launch, iteration its number of all.
+	of       *uop.UOp // the index in the batch
+	// step is the loop over the iterations of a launch, iteration the number of the current iteration of all launches.
 	step, iteration *uop.UOp
-	// flags are slots of whether any of the while loops side by side goes on, and of what each of them has that in a loop of the batch.
+	// flags maps the slots with the condition that any loop of a batch continues to the condition of one loop.
 	flags     map[int]*uop.UOp
-	while     *register // whether the loop goes on, nil if its length is fixed
+	while     *register // the condition of a while loop, nil for a fixed trip count
 	bufs      []int
 	params    []*uop.UOp
 	registers []*register
-	carried   []*register // from one iteration to the next
+	carried   []*register // loop-carried
 	at        map[place]*register
-	stores    []*uop.UOp        // of what is kept of each iteration
+	stores    []*uop.UOp        // of per-iteration results
 	counted   map[*uop.UOp]bool // operations
 	like      map[int]*uop.UOp  // PARAMs of slots
 }
 
-// place is an element of a slot: that of each loop of the batch.
+// place is an element of a slot, one for each loop of the batch.
 type place struct {
 	slot   int
 	number int64
@@ -179,17 +179,17 @@ type register struct {
 	now           *uop.UOp
 }
 
-// refusal is why a loop is not kept in registers.
+// refusal is the reason why a loop is not kept in registers.
 type refusal string
 
 func refuse(format string, args ...any) { panic(refusal(fmt.Sprintf(format, args...))) }
 
-func (b *registers) slotOf(k Kernel, index *uop.UOp) int {
+func (b *registerLoop) slotOf(k Kernel, index *uop.UOp) int {
 	return k.Bufs[int(index.Src[0].Arg.(uop.Num))]
 }
 
-// run computes an iteration for a batch of loops; why is empty if that is possible.
-func (b *registers) run(kernels []Kernel, batch int64, cycles float64) (why string) {
+// run emits an iteration for a batch of loops; why is empty on success.
+func (b *registerLoop) run(kernels []Kernel, batch int64, cycles float64) (why string) {
 	defer func() {
 		switch r := recover().(type) {
 		case nil:
@@ -225,9 +225,9 @@ func (b *registers) run(kernels []Kernel, batch int64, cycles float64) (why stri
 	return ""
 }
 
-// findWhile finds the condition of a while loop among the state. Loops side by side go on as long as any of them does, so those that have
-// ended must not change: then each may end for itself.
-func (b *registers) findWhile() {
+// findWhile finds the condition of a while loop in the state. The loops of a batch continue as long as any of them does, and those that have
+// ended must not change, so that each may end by itself.
+func (b *registerLoop) findWhile() {
 	if len(b.stores) > 0 {
 		refuse("a while loop keeps something of each iteration")
 	}
@@ -260,8 +260,8 @@ func (b *registers) findWhile() {
 	}
 }
 
-// add computes what a kernel stores.
-func (b *registers) add(k Kernel) {
+// add emits the stores of a kernel.
+func (b *registerLoop) add(k Kernel) {
 	ast := b.g.Import(k.AST)
 	type write struct {
 		to    *register
@@ -286,9 +286,9 @@ func (b *registers) add(k Kernel) {
 				refuse("a store has a condition")
 			}
 		}
-		across, n := b.across(k, stores, ranges)
+		across, n := b.batchLoop(k, stores, ranges)
 		inner := slices.DeleteFunc(slices.Clone(ranges), func(r *uop.UOp) bool { return r == across })
-		v := &values{b: b, k: k, at: map[*uop.UOp]*uop.UOp{}}
+		v := &evaluator{b: b, k: k, at: map[*uop.UOp]*uop.UOp{}}
 		each := func(j int64) {
 			clear(v.at)
 			rest := j
@@ -302,13 +302,13 @@ func (b *registers) add(k Kernel) {
 			for _, st := range stores {
 				slot := b.slotOf(k, st.Src[0])
 				if b.isFlag(slot) {
-					b.flags[slot] = v.anywhere(st.Src[1])
+					b.flags[slot] = v.perLoopCondition(st.Src[1])
 					b.like[slot] = st.Src[0].Src[0]
 					continue
 				}
 				index, value := v.of(st.Src[0].Src[1]), v.of(st.Src[1])
 				b.like[slot] = st.Src[0].Src[0]
-				if b.kept(slot) {
+				if b.isPerIteration(slot) {
 					b.stores = append(b.stores, b.param(slot, b.like[slot]).IndexPtr(index).Store(value))
 					continue
 				}
@@ -332,8 +332,8 @@ func (b *registers) add(k Kernel) {
 	}
 }
 
-// across is the loop of a kernel that runs over the batch, and how many of its iterations each loop of the batch has.
-func (b *registers) across(k Kernel, stores, ranges []*uop.UOp) (r *uop.UOp, n int64) {
+// batchLoop is the loop of a kernel over the batch, and the number of its iterations that belong to one loop of the batch.
+func (b *registerLoop) batchLoop(k Kernel, stores, ranges []*uop.UOp) (r *uop.UOp, n int64) {
 	if b.batch == 1 {
 		return nil, 1
 	}
@@ -356,16 +356,16 @@ func (b *registers) across(k Kernel, stores, ranges []*uop.UOp) (r *uop.UOp, n i
 	return nil, 0
 }
 
-// isFlag reports whether a slot is one bool for all of the while loops side by side.
-func (b *registers) isFlag(slot int) bool {
+// isFlag reports whether a slot is the shared condition of a batch of while loops.
+func (b *registerLoop) isFlag(slot int) bool {
 	x := b.s.Slots[slot]
 	return b.l.While >= 0 && b.batch > 1 && x.Size == 1 && x.DType.IsBool()
 }
 
-// strides reports whether n iterations of a range stand for one loop of the batch in the address of a store.
-func (b *registers) strides(k Kernel, index, r *uop.UOp, n int64) bool {
+// strides reports whether n iterations of a range address the elements of one loop of the batch in a store.
+func (b *registerLoop) strides(k Kernel, index, r *uop.UOp, n int64) bool {
 	slot := b.slotOf(k, index)
-	if b.kept(slot) {
+	if b.isPerIteration(slot) {
 		return true
 	}
 	size := b.s.Slots[slot].Size
@@ -376,22 +376,22 @@ func (b *registers) strides(k Kernel, index, r *uop.UOp, n int64) bool {
 	return size%b.batch == 0 && d.Op == uop.ConstOp && d.ConstVal().I() == size/b.batch
 }
 
-// kept reports whether a slot holds what is kept of each iteration.
-func (b *registers) kept(slot int) bool {
+// isPerIteration reports whether a slot holds per-iteration results.
+func (b *registerLoop) isPerIteration(slot int) bool {
 	return !b.read[slot] && slices.Contains(b.stored[slot], true)
 }
 
 // isStep reports whether an address in a kernel depends on the iteration.
-func (b *registers) isStep(index *uop.UOp) bool {
+func (b *registerLoop) isStep(index *uop.UOp) bool {
 	return index.Find(func(u *uop.UOp) bool {
 		return u.Op == uop.DefineVar && u.Arg.(uop.VarArg).Name == b.l.Variable.Name
 	}) != nil
 }
 
-func (b *registers) number(n int64) *uop.UOp { return b.g.Const(uop.IndexT, uop.Int(n)) }
+func (b *registerLoop) number(n int64) *uop.UOp { return b.g.Const(uop.IndexT, uop.Int(n)) }
 
 // register is the register of an element.
-func (b *registers) register(slot int, index *uop.UOp, dt *uop.DType) *register {
+func (b *registerLoop) register(slot int, index *uop.UOp, dt *uop.DType) *register {
 	size := b.s.Slots[slot].Size
 	stride := size / b.batch
 	if size%b.batch != 0 {
@@ -413,7 +413,7 @@ func (b *registers) register(slot int, index *uop.UOp, dt *uop.DType) *register 
 }
 
 // param is the argument of the kernel for a slot.
-func (b *registers) param(slot int, like *uop.UOp) *uop.UOp {
+func (b *registerLoop) param(slot int, like *uop.UOp) *uop.UOp {
 	i := slices.Index(b.bufs, slot)
 	if i < 0 {
 		i = len(b.bufs)
@@ -422,14 +422,14 @@ func (b *registers) param(slot int, like *uop.UOp) *uop.UOp {
 	return b.params[i]
 }
 
-// values computes nodes of a kernel for some iteration of its loops.
-type values struct {
-	b  *registers
+// evaluator evaluates nodes of a kernel for given iterations of its loops.
+type evaluator struct {
+	b  *registerLoop
 	k  Kernel
 	at map[*uop.UOp]*uop.UOp
 }
 
-func (v *values) of(u *uop.UOp) *uop.UOp {
+func (v *evaluator) of(u *uop.UOp) *uop.UOp {
 	if w, ok := v.at[u]; ok {
 		return w
 	}
@@ -438,7 +438,7 @@ func (v *values) of(u *uop.UOp) *uop.UOp {
 	return w
 }
 
-func (v *values) compute(u *uop.UOp) *uop.UOp {
+func (v *evaluator) compute(u *uop.UOp) *uop.UOp {
 	b := v.b
 	switch u.Op {
 	case uop.ConstOp, uop.VConstOp:
@@ -451,7 +451,7 @@ func (v *values) compute(u *uop.UOp) *uop.UOp {
 	case uop.Range:
 		refuse("a value is computed from a loop that is closed")
 	case uop.Where:
-		// The branch that is not taken may have no address.
+		// The address of the other branch may be invalid.
 		switch c := v.of(u.Src[0]); {
 		case c.Op != uop.ConstOp:
 		case c.ConstVal() == uop.BoolConst(true):
@@ -474,7 +474,7 @@ func (v *values) compute(u *uop.UOp) *uop.UOp {
 	switch i := slices.IndexFunc(src, isConst); {
 	case u.DType == uop.IndexT || len(src) > 0 && !slices.ContainsFunc(src, func(u *uop.UOp) bool { return !isAddress(u) }):
 		return symbolic.Simplify(w)
-	case i >= 0 && u.DType == uop.Bool && (u.Op == uop.And || u.Op == uop.Or): // a condition of an address and one of data
+	case i >= 0 && u.DType == uop.Bool && (u.Op == uop.And || u.Op == uop.Or): // combines a condition on addresses and one on data
 		if src[i].ConstVal().Truth() == (u.Op == uop.Or) {
 			return src[i]
 		}
@@ -487,17 +487,17 @@ func (v *values) compute(u *uop.UOp) *uop.UOp {
 }
 
 // count counts an operation.
-func (b *registers) count(u *uop.UOp) {
+func (b *registerLoop) count(u *uop.UOp) {
 	if b.counted[u] = true; len(b.counted) > maxOperations {
 		refuse("more than %d operations in an iteration", maxOperations)
 	}
 }
 
-// load is an element: of the state what it is now, or of memory that does not change.
-func (v *values) load(u *uop.UOp) *uop.UOp {
+// load is the current value of an element of the state, or an element of read-only memory.
+func (v *evaluator) load(u *uop.UOp) *uop.UOp {
 	b := v.b
 	if u.Src[0].Op == uop.Bufferize {
-		return v.again(u)
+		return v.recompute(u)
 	}
 	slot, index := b.slotOf(v.k, u), v.of(u.Src[1])
 	if index.Op == uop.Where || index.Op == uop.ConstOp && index.ConstVal().IsInvalid() || len(u.Src) > 2 {
@@ -515,9 +515,9 @@ func (v *values) load(u *uop.UOp) *uop.UOp {
 	return r.now
 }
 
-// again is an element of a row that a kernel keeps in memory of its own: it is computed where it is needed.
-func (v *values) again(u *uop.UOp) *uop.UOp {
-	inner := &values{b: v.b, k: v.k, at: map[*uop.UOp]*uop.UOp{}}
+// recompute replaces a read of a row in scratch memory by the computation of the element.
+func (v *evaluator) recompute(u *uop.UOp) *uop.UOp {
+	inner := &evaluator{b: v.b, k: v.k, at: map[*uop.UOp]*uop.UOp{}}
 	for r, w := range v.at {
 		if r.Op == uop.Range {
 			inner.at[r] = w
@@ -529,8 +529,8 @@ func (v *values) again(u *uop.UOp) *uop.UOp {
 	return inner.of(u.Src[0].Src[0])
 }
 
-// load gives a register its value before the first iteration.
-func (b *registers) load(r *register) {
+// load initialises a register before the first iteration.
+func (b *registerLoop) load(r *register) {
 	if r.before != nil {
 		return
 	}
@@ -543,13 +543,13 @@ func (b *registers) load(r *register) {
 	r.before = b.current(r, b.step)
 }
 
-// current is what a register holds in a loop.
-func (b *registers) current(r *register, loops ...*uop.UOp) *uop.UOp {
+// current is the value of a register in a loop.
+func (b *registerLoop) current(r *register, loops ...*uop.UOp) *uop.UOp {
 	return r.define.AfterOps(append([]*uop.UOp{r.first}, loops...)...).IndexBy(b.g.Const(uop.Int32, uop.Int(0)))
 }
 
-// anywhere is, of a value that is computed from whether any loop of a batch goes on, the part of one loop.
-func (v *values) anywhere(u *uop.UOp) *uop.UOp {
+// perLoopCondition returns the condition of one loop, given the condition that any loop of the batch continues.
+func (v *evaluator) perLoopCondition(u *uop.UOp) *uop.UOp {
 	for u.Op != uop.Reduce {
 		if u.Op == uop.Index && u.Src[0].Op == uop.Param {
 			if each := v.b.flags[v.b.slotOf(v.k, u)]; each != nil {
@@ -564,12 +564,12 @@ func (v *values) anywhere(u *uop.UOp) *uop.UOp {
 	if len(u.Src) != 2 || u.Src[1].Src[0].ConstVal().I() != v.b.batch || uop.Op(u.Arg.(uop.OpArg)) != uop.Max {
 		refuse("the condition of the loops side by side is not whether any of them goes on")
 	}
-	each := &values{b: v.b, k: v.k, at: map[*uop.UOp]*uop.UOp{u.Src[1]: v.b.of}}
+	each := &evaluator{b: v.b, k: v.k, at: map[*uop.UOp]*uop.UOp{u.Src[1]: v.b.of}}
 	return each.of(u.Src[0])
 }
 
 // reduce combines the terms of a reduction.
-func (v *values) reduce(u *uop.UOp) (sum *uop.UOp) {
+func (v *evaluator) reduce(u *uop.UOp) (sum *uop.UOp) {
 	total := int64(1)
 	for _, r := range u.Src[1:] {
 		total *= r.Src[0].ConstVal().I()
@@ -600,12 +600,12 @@ func (v *values) reduce(u *uop.UOp) (sum *uop.UOp) {
 	return sum
 }
 
-// kernels are the kernel of the loop and, of while loops side by side, that of whether any of them goes on.
-func (b *registers) kernels() []Kernel {
+// kernels builds the kernel of the loop and, for a batch of while loops, the kernel of the shared condition.
+func (b *registerLoop) kernels() []Kernel {
 	zero := b.g.Const(uop.Int32, uop.Int(0))
 	loops, once := []*uop.UOp{b.step}, map[*uop.UOp]*uop.UOp{}
 	if b.while != nil {
-		loops = append(loops, unlessEnded(b.while.before, 2))
+		loops = append(loops, guardedIteration(b.while.before, 2))
 		for _, r := range b.registers {
 			if r.before != nil {
 				once[r.before] = b.current(r, loops...)
@@ -626,10 +626,10 @@ func (b *registers) kernels() []Kernel {
 	}
 	next = replaced(b.g.Sink(nil, next...), once).Src
 	for i, r := range b.carried {
-		// All of the state is read before any of it changes.
+		// The whole state is read before it is updated.
 		body = append(body, r.define.AfterOps(append(slices.Clone(loops), before...)...).IndexBy(zero).Store(next[i]))
 	}
-	loop := endOf(b.g.Group(append(body, b.stores...)...), loops)
+	loop := closeLoops(b.g.Group(append(body, b.stores...)...), loops)
 	var ends []*uop.UOp
 	for _, r := range b.carried {
 		if b.private(r.slot) {
@@ -653,8 +653,8 @@ func (b *registers) kernels() []Kernel {
 	return made
 }
 
-// anyKernel computes whether any of the while loops side by side goes on.
-func (b *registers) anyKernel() Kernel {
+// anyKernel builds the kernel that computes whether any while loop of a batch continues.
+func (b *registerLoop) anyKernel() Kernel {
 	at := b.number(b.while.number).Add(b.of.Mul(b.number(b.s.Slots[b.while.slot].Size / b.batch)))
 	each := b.g.Range(uop.N(b.batch), uop.AxisReduceT, 0)
 	from, to := b.g.Import(b.like[b.while.slot]).WithArg(uop.Num(1)), b.g.Import(b.like[b.l.While]).WithArg(uop.Num(0))
@@ -663,7 +663,7 @@ func (b *registers) anyKernel() Kernel {
 	return b.kernel(to.IndexPtr(b.number(0)).Store(found), []int{b.l.While, b.while.slot})
 }
 
-func (b *registers) kernel(end *uop.UOp, bufs []int) Kernel {
+func (b *registerLoop) kernel(end *uop.UOp, bufs []int) Kernel {
 	k := Kernel{AST: b.g.Sink(b.s.Kernels[b.l.First].AST.Arg, end), Bufs: bufs}
 	for _, u := range k.AST.Toposort() {
 		if u.Op == uop.DefineVar {

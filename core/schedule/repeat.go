@@ -7,7 +7,7 @@ import (
 	"polygrad/core/uop"
 )
 
-// Loop is a run of kernels that is repeated: those from First to Last-1, with the variable from 0 to Count-1.
+// Loop repeats the kernels from First to Last-1, with the variable from 0 to Count-1.
 type Loop struct {
 	First, Last int
 	Variable    uop.VarArg
@@ -16,15 +16,15 @@ type Loop struct {
 	While int
 }
 
-// Repeated schedules a normalised request that may contain REPEATs. The request is split at them: their operands are stored, the
-// statements of their bodies are scheduled once, each as a request of its own, and their states are buffers that the rest reads. cut
-// schedules a request without REPEATs. With merge, loops over few elements become kernels of one work item.
+// Repeated schedules a normalised request that may contain REPEATs. It is split at REPEATs: their operands are materialised, the statements
+// of their bodies are scheduled once, each as a request of its own, and their states are buffers. cut schedules a request without
+// REPEATs. With merge, loops over few elements become kernels of one work item.
 func Repeated(root *uop.UOp, cut func(root *uop.UOp) (*Schedule, error), merge bool) (*Schedule, error) {
 	if !root.HasOp(ops(uop.Repeat)) {
 		return cut(root)
 	}
-	r := &repeats{s: &Schedule{}, cut: cut, merge: merge, slots: map[int]int{}}
-	for _, u := range outside(root) {
+	r := &repeatScheduler{s: &Schedule{}, cut: cut, merge: merge, slots: map[int]int{}}
+	for _, u := range outerNodes(root) {
 		if u.Op == uop.Param {
 			r.next = max(r.next, int(u.Arg.(uop.Num))+1)
 		}
@@ -42,20 +42,20 @@ func Repeated(root *uop.UOp, cut func(root *uop.UOp) (*Schedule, error), merge b
 	return r.s, nil
 }
 
-// repeats is a schedule in the making.
-type repeats struct {
+// repeatScheduler is a schedule in the making.
+type repeatScheduler struct {
 	s   *Schedule
 	cut func(root *uop.UOp) (*Schedule, error)
-	// merge: a loop over few elements becomes one kernel, whose iterations run in order.
+	// merge: a loop over few elements becomes one kernel with a sequential loop.
 	merge bool
-	// Inputs of the request are PARAMs below inputs; buffers that are made for REPEATs are those below next.
+	// PARAMs below inputs are inputs of the request, those from inputs to next-1 buffers of REPEATs.
 	inputs, next int
 	slots        map[int]int // of PARAMs
-	depth        int         // of REPEATs around
+	depth        int         // nesting depth of REPEATs
 }
 
-// outside are the nodes of a graph, sources first, without those inside of REPEATs.
-func outside(root *uop.UOp) []*uop.UOp {
+// outerNodes lists the nodes of a graph outside of the bodies of REPEATs, sources first.
+func outerNodes(root *uop.UOp) []*uop.UOp {
 	var list []*uop.UOp
 	seen := map[*uop.UOp]bool{}
 	var visit func(u *uop.UOp)
@@ -77,11 +77,10 @@ func outside(root *uop.UOp) []*uop.UOp {
 	return list
 }
 
-// rebuilt is a graph with the nodes outside of REPEATs rebuilt from their sources' images; f gives the image of a node and of what it
-// becomes with them.
+// rebuilt rewrites the nodes outside of REPEATs, sources first; f returns the replacement of a node, given the node with rewritten sources.
 func rebuilt(root *uop.UOp, f func(u, with *uop.UOp) *uop.UOp) *uop.UOp {
 	made := map[*uop.UOp]*uop.UOp{}
-	for _, u := range outside(root) {
+	for _, u := range outerNodes(root) {
 		src, same := slices.Clone(u.Src), true
 		for i, s := range u.Src {
 			if u.Op == uop.Repeat && i == 0 {
@@ -99,7 +98,7 @@ func rebuilt(root *uop.UOp, f func(u, with *uop.UOp) *uop.UOp) *uop.UOp {
 	return made[root]
 }
 
-// replaced is a graph with nodes outside of REPEATs replaced; what replaces them is kept as it is.
+// replaced replaces nodes outside of REPEATs; replacements are not rewritten.
 func replaced(root *uop.UOp, m map[*uop.UOp]*uop.UOp) *uop.UOp {
 	if len(m) == 0 {
 		return root
@@ -116,18 +115,18 @@ func replaced(root *uop.UOp, m map[*uop.UOp]*uop.UOp) *uop.UOp {
 var heavy = inOrder.Union(ops(uop.ReduceAxis, uop.Contiguous))
 
 // request appends a request to the schedule.
-func (r *repeats) request(root *uop.UOp) error {
-	root = withoutDead(withParts(root))
+func (r *repeatScheduler) request(root *uop.UOp) error {
+	root = withoutDead(forwardParts(root))
 	for {
 		loops := firstRepeats(root)
 		if len(loops) == 0 {
-			return r.part(root)
+			return r.plainRequest(root)
 		}
 		g := root.Graph()
 		before := map[*uop.UOp]bool{}
 		for _, u := range loops {
 			for _, s := range u.Src[1:] {
-				for _, v := range outside(s) {
+				for _, v := range outerNodes(s) {
 					before[v] = true
 				}
 			}
@@ -139,7 +138,7 @@ func (r *repeats) request(root *uop.UOp) error {
 				states[i] = append(states[i], r.buffer(s))
 			}
 		}
-		for _, u := range outside(root) {
+		for _, u := range outerNodes(root) {
 			if u.Op == uop.Result {
 				if i := slices.Index(loops, u.Src[0]); i >= 0 {
 					state := states[i][int(u.Arg.(uop.Num))]
@@ -148,7 +147,7 @@ func (r *repeats) request(root *uop.UOp) error {
 			}
 		}
 		rest := replaced(root, results)
-		// What is needed before and after is stored.
+		// Values that are used both before and after a REPEAT are stored.
 		var stores []*uop.UOp
 		stored := map[*uop.UOp]*uop.UOp{}
 		store := func(v *uop.UOp) *uop.UOp {
@@ -184,7 +183,7 @@ func (r *repeats) request(root *uop.UOp) error {
 		for i, u := range loops {
 			n, touched := len(states[i]), paramsOf(u.Src[0])
 			for k, s := range u.Src[1 : 1+n] {
-				if !overwritten(u, k) && (read[states[i][k]] || touched[k] || u.Arg.(uop.RepeatArg).While == k+1) {
+				if !isOverwritten(u, k) && (read[states[i][k]] || touched[k] || u.Arg.(uop.RepeatArg).While == k+1) {
 					stores = append(stores, states[i][k].Store(s))
 				}
 			}
@@ -206,7 +205,7 @@ func (r *repeats) request(root *uop.UOp) error {
 				}
 			}
 		}
-		if err := r.part(g.Sink(nil, stores...)); err != nil {
+		if err := r.plainRequest(g.Sink(nil, stores...)); err != nil {
 			return err
 		}
 		for i, u := range loops {
@@ -218,11 +217,11 @@ func (r *repeats) request(root *uop.UOp) error {
 	}
 }
 
-// isCount reports whether a sequence is a formula of the positions of its elements, as the numbers that a loop counts are (if there are many, of
-// their rows and columns): an iteration computes its own.
+// isCount reports whether a sequence is a function of the positions of its elements, such as arange (if it is long, of their rows and
+// columns), so that an iteration computes its own element.
 func isCount(sequence *uop.UOp) bool {
 	sums := 0
-	for _, u := range outside(sequence) {
+	for _, u := range outerNodes(sequence) {
 		switch u.Op {
 		case uop.ReduceAxis:
 			if sums++; sums > 2 || u.Src[0].Base().Op != uop.ConstOp {
@@ -238,9 +237,9 @@ func isCount(sequence *uop.UOp) bool {
 	return sums > 0 && len(sequence.Shape()) == 1
 }
 
-// takesElements reports whether the body of a loop takes nothing of a source but an element in each iteration.
+// takesElements reports whether each iteration of a loop reads only one element of a source.
 func takesElements(loop *uop.UOp, source int) bool {
-	for _, u := range outside(loop.Src[0]) {
+	for _, u := range outerNodes(loop.Src[0]) {
 		for _, s := range u.Src {
 			if s.Op == uop.Param && s.Arg == uop.Num(source) && !isElement(u, loop.Arg.(uop.RepeatArg)) {
 				return false
@@ -250,9 +249,9 @@ func takesElements(loop *uop.UOp, source int) bool {
 	return true
 }
 
-// withParts takes parts of vectors that are put together, element after element, from where the parts come from: the results of a loop are one
-// vector for its derivatives, or one along the last axis for each element of a batch, and what nobody takes of it need not be computed.
-func withParts(root *uop.UOp) *uop.UOp {
+// forwardParts replaces a slice of a concatenation by a slice of its operand. The derivatives of a loop take its results as one vector (with a
+// batch: along the last axis), and unused parts need not be computed.
+func forwardParts(root *uop.UOp) *uop.UOp {
 	return rebuilt(root, func(_, with *uop.UOp) *uop.UOp {
 		if with.Op == uop.Shrink {
 			return partOf(with)
@@ -261,17 +260,17 @@ func withParts(root *uop.UOp) *uop.UOp {
 	})
 }
 
-// partOf is a part along the last axis of WHERE(PAD(true), PAD(x), y), of x or of y, if it is whole in one of them; otherwise the part itself.
+// partOf is a slice along the last axis of the concatenation WHERE(PAD(true), PAD(x), y), as a slice of x or of y if it lies in one of them.
 func partOf(part *uop.UOp) *uop.UOp {
-	from, to, ok := alongLast(part)
+	from, to, ok := lastAxisShrink(part)
 	for u := part.Src[0]; ok; {
 		switch {
 		case u.Op == uop.Where:
-			here, is := lastOf(u.Src[0])
+			here, is := lastAxisMask(u.Src[0])
 			if !is {
 				return part
 			}
-			a, b, fixed := alongLast(here)
+			a, b, fixed := lastAxisShrink(here)
 			switch {
 			case fixed && a <= from && to <= b:
 				u = u.Src[1]
@@ -281,7 +280,7 @@ func partOf(part *uop.UOp) *uop.UOp {
 				return part
 			}
 		case u.Op == uop.Pad:
-			a, b, fixed := alongLast(u)
+			a, b, fixed := lastAxisShrink(u)
 			if !fixed || from < a || to > b {
 				return part
 			}
@@ -295,8 +294,8 @@ func partOf(part *uop.UOp) *uop.UOp {
 	return part
 }
 
-// alongLast is where a SHRINK begins and ends in its source, or the source in a PAD, if only the last axis changes.
-func alongLast(u *uop.UOp) (from, to int64, ok bool) {
+// lastAxisShrink is the interval of a SHRINK in its source, or of the source in a PAD, if only the last axis changes.
+func lastAxisShrink(u *uop.UOp) (from, to int64, ok bool) {
 	pairs := u.MovementPairs()
 	last := len(pairs) - 1
 	for i, p := range pairs {
@@ -318,8 +317,8 @@ func alongLast(u *uop.UOp) (from, to int64, ok bool) {
 	return p.Lo.N, u.Shape()[last].N - p.Hi.N, true
 }
 
-// lastOf is the PAD of a vector of truths that a condition repeats for the elements of a batch.
-func lastOf(condition *uop.UOp) (pad *uop.UOp, ok bool) {
+// lastAxisMask is the PAD of a vector of trues that a condition broadcasts over a batch.
+func lastAxisMask(condition *uop.UOp) (pad *uop.UOp, ok bool) {
 	last := func(u *uop.UOp) uop.Sint { return u.Shape()[len(u.Shape())-1] }
 	n := last(condition)
 	for condition.Op == uop.Expand || condition.Op == uop.Reshape {
@@ -330,15 +329,15 @@ func lastOf(condition *uop.UOp) (pad *uop.UOp, ok bool) {
 	return condition, condition.Op == uop.Pad && len(condition.Shape()) == 1 && condition.Src[0].Base().IsConst(uop.BoolConst(true))
 }
 
-// withoutDead removes the writes to states of loops that nothing uses: neither after the loop, nor for another state that is used. What
-// no other write reads is no operand any more, so the loops before it may have fewer states to write, too.
+// withoutDead eliminates dead states of loops: those used neither after the loop nor by a live state. Their operands may become dead, too, so
+// that earlier loops have fewer states.
 func withoutDead(root *uop.UOp) *uop.UOp {
-	list := outside(root)
+	list := outerNodes(root)
 	if !slices.ContainsFunc(list, func(u *uop.UOp) bool { return u.Op == uop.Repeat }) {
 		return root
 	}
 	used := map[*uop.UOp]bool{root: true}
-	live := map[*uop.UOp]map[int]bool{} // states of each loop
+	live := map[*uop.UOp]map[int]bool{} // live states of each loop
 	bodies := map[*uop.UOp]*uop.UOp{}
 	for _, u := range slices.Backward(list) {
 		if !used[u] {
@@ -381,7 +380,7 @@ func withoutDead(root *uop.UOp) *uop.UOp {
 	})
 }
 
-// liveBody is the body of a loop without writes to states that are not live; states that live ones are computed from become live.
+// liveBody is the body of a loop without writes to dead states. It first marks the states that live ones depend on as live.
 func liveBody(u *uop.UOp, live map[int]bool) *uop.UOp {
 	states := u.Arg.(uop.RepeatArg).States
 	if while := u.Arg.(uop.RepeatArg).While; while > 0 {
@@ -428,7 +427,7 @@ func liveBody(u *uop.UOp, live map[int]bool) *uop.UOp {
 // paramsOf are the numbers of the PARAMs of a body, or of a part of it.
 func paramsOf(body *uop.UOp) map[int]bool {
 	found := map[int]bool{}
-	for _, p := range outside(body) {
+	for _, p := range outerNodes(body) {
 		if p.Op == uop.Param {
 			found[int(p.Arg.(uop.Num))] = true
 		}
@@ -445,16 +444,16 @@ func stateOf(w *uop.UOp) int {
 	return int(target.Arg.(uop.Num))
 }
 
-// overwritten reports whether the body of a REPEAT stores all of a state before it reads any of it: as a whole in its first statement, or an
-// element in each iteration.
-func overwritten(u *uop.UOp, state int) bool {
+// isOverwritten reports whether the body of a REPEAT stores all of a state before reading it: as a whole in its first statement, or an element
+// in each iteration.
+func isOverwritten(u *uop.UOp, state int) bool {
 	arg := u.Arg.(uop.RepeatArg)
 	if arg.While > 0 {
-		return false // it may run no iteration
+		return false // it may run zero iterations
 	}
 	reads := func(statement *uop.UOp) bool {
 		return slices.ContainsFunc(statement.Src, func(w *uop.UOp) bool {
-			return slices.ContainsFunc(outside(w.Src[1]), func(p *uop.UOp) bool { return p.Op == uop.Param && p.Arg == uop.Num(state) })
+			return slices.ContainsFunc(outerNodes(w.Src[1]), func(p *uop.UOp) bool { return p.Op == uop.Param && p.Arg == uop.Num(state) })
 		})
 	}
 	statements := u.Src[0].Src
@@ -472,7 +471,7 @@ func overwritten(u *uop.UOp, state int) bool {
 	return false
 }
 
-// isElement reports whether a view of a state is one element along an axis, another one in each iteration, and all of them in the end.
+// isElement reports whether a view of a state is one element along an axis, such that the iterations go through all elements.
 func isElement(target *uop.UOp, arg uop.RepeatArg) bool {
 	if target.Op != uop.Shrink || unshaped(target.Src[0]).Op != uop.Param {
 		return false
@@ -482,7 +481,7 @@ func isElement(target *uop.UOp, arg uop.RepeatArg) bool {
 	for i, p := range target.MovementPairs() {
 		switch from := p.Lo.U; {
 		case p.Lo.IsNum(0) && p.Hi == whole[i]:
-		case from != nil && whole[i].IsNum(arg.Count) && p.Hi == p.Lo.Add(uop.N(1)) && counts(from, arg):
+		case from != nil && whole[i].IsNum(arg.Count) && p.Hi == p.Lo.Add(uop.N(1)) && isCounter(from, arg):
 			elements++
 		default:
 			return false
@@ -491,8 +490,8 @@ func isElement(target *uop.UOp, arg uop.RepeatArg) bool {
 	return elements == 1
 }
 
-// counts reports whether an index is the counter of a loop, or that from its end: linear in it, from 0 to Count-1.
-func counts(index *uop.UOp, arg uop.RepeatArg) bool {
+// isCounter reports whether an index is the counter of a loop, forwards or backwards.
+func isCounter(index *uop.UOp, arg uop.RepeatArg) bool {
 	for _, v := range index.Toposort() {
 		switch v.Op {
 		case uop.DefineVar:
@@ -515,7 +514,7 @@ func counts(index *uop.UOp, arg uop.RepeatArg) bool {
 // firstRepeats returns the REPEATs that depend on no other REPEAT.
 func firstRepeats(root *uop.UOp) (first []*uop.UOp) {
 	needs := map[*uop.UOp]bool{}
-	for _, u := range outside(root) {
+	for _, u := range outerNodes(root) {
 		for _, s := range u.Src {
 			needs[u] = needs[u] || needs[s] || s.Op == uop.Repeat
 		}
@@ -533,14 +532,14 @@ func firstRepeats(root *uop.UOp) (first []*uop.UOp) {
 }
 
 // buffer is a new buffer for a value.
-func (r *repeats) buffer(v *uop.UOp) *uop.UOp {
+func (r *repeatScheduler) buffer(v *uop.UOp) *uop.UOp {
 	g := v.Graph()
 	r.next++
 	return g.New(uop.Param, v.DType, []*uop.UOp{g.ShapeArg(uop.ShapeOf(v.Size())), g.DeviceOp(v.Device())}, uop.Num(r.next-1), nil)
 }
 
 // loop appends the kernels of the body of a REPEAT, with the buffers of its sources.
-func (r *repeats) loop(u *uop.UOp, buffers []*uop.UOp) error {
+func (r *repeatScheduler) loop(u *uop.UOp, buffers []*uop.UOp) error {
 	arg := u.Arg.(uop.RepeatArg)
 	first, outer := len(r.s.Kernels), r.next
 	at := len(r.s.Loops)
@@ -556,7 +555,7 @@ func (r *repeats) loop(u *uop.UOp, buffers []*uop.UOp) error {
 	}
 	for _, statement := range u.Src[0].Src {
 		m := map[*uop.UOp]*uop.UOp{}
-		for _, p := range outside(statement) {
+		for _, p := range outerNodes(statement) {
 			if p.Op != uop.Param {
 				continue
 			}
@@ -567,7 +566,7 @@ func (r *repeats) loop(u *uop.UOp, buffers []*uop.UOp) error {
 			m[p] = buffers[i]
 		}
 		r.depth++
-		for _, part := range r.untangled(replaced(statement, m)) {
+		for _, part := range r.orderWrites(replaced(statement, m)) {
 			if err := r.request(part); err != nil {
 				return err
 			}
@@ -577,20 +576,20 @@ func (r *repeats) loop(u *uop.UOp, buffers []*uop.UOp) error {
 	if !isLoop {
 		return nil
 	}
-	if len(r.s.Kernels) == first && arg.While == 0 { // the statements change nothing
+	if len(r.s.Kernels) == first && arg.While == 0 { // an empty body
 		r.s.Loops = r.s.Loops[:at]
 		return nil
 	}
 	r.s.Loops[at].Last = len(r.s.Kernels)
 	switch l := r.s.Loops[at]; {
 	case arg.Count == 1:
-		r.s.tell(l, "several kernels", "a branch, which runs once or not at all")
+		r.s.dumpDecision(l, "several kernels", "a branch, which runs once or not at all")
 	case at < len(r.s.Loops)-1:
-		r.s.tell(l, "several kernels", "a loop in it is of several kernels")
+		r.s.dumpDecision(l, "several kernels", "a loop in it is of several kernels")
 	case !r.merge:
-		r.s.tell(l, "several kernels", "kernels of this device have no such loops")
+		r.s.dumpDecision(l, "several kernels", "kernels of this device have no such loops")
 	default:
-		made := r.inKernel(&r.s.Loops[at], outer)
+		made := r.asOneKernel(&r.s.Loops[at], outer)
 		if made == nil {
 			break
 		}
@@ -604,9 +603,9 @@ func (r *repeats) loop(u *uop.UOp, buffers []*uop.UOp) error {
 	return nil
 }
 
-// inKernel are the kernels that run a loop inside of one, none if its kernels had better stay apart. Buffers below outer were there before the
-// loop.
-func (r *repeats) inKernel(l *Loop, outer int) []Kernel {
+// asOneKernel compiles a loop to a single kernel (and perhaps one for its condition); none if that does not pay. PARAMs below outer are live
+// outside of the loop.
+func (r *repeatScheduler) asOneKernel(l *Loop, outer int) []Kernel {
 	whole := *l
 	shared := map[int]bool{}
 	for param, slot := range r.slots {
@@ -614,21 +613,21 @@ func (r *repeats) inKernel(l *Loop, outer int) []Kernel {
 	}
 	made, inRegisters := r.s.inRegisters(l, func(slot int) bool { return !shared[slot] })
 	if made != nil {
-		r.s.tell(whole, "one kernel, state in registers", inRegisters)
+		r.s.dumpDecision(whole, "one kernel, state in registers", inRegisters)
 		return made
 	}
-	k, why := r.s.merged(l)
+	k, why := r.s.fuseLoopKernels(l)
 	if k == nil {
-		r.s.tell(whole, "several kernels", why+"; not in registers: "+inRegisters)
+		r.s.dumpDecision(whole, "several kernels", why+"; not in registers: "+inRegisters)
 		return nil
 	}
-	r.s.tell(whole, "one kernel, state in memory", "not in registers: "+inRegisters)
+	r.s.dumpDecision(whole, "one kernel, state in memory", "not in registers: "+inRegisters)
 	return []Kernel{*k}
 }
 
-// untangled returns requests for the writes of a statement, which take effect simultaneously. Writes are ordered so that each reads its
-// operands before they are overwritten; if their dependences form a cycle, the values are stored first.
-func (r *repeats) untangled(statement *uop.UOp) []*uop.UOp {
+// orderWrites splits the writes of a statement, which take effect simultaneously, into requests: writes are ordered so that operands are read
+// before they are overwritten; if that has a cycle, the values are stored first.
+func (r *repeatScheduler) orderWrites(statement *uop.UOp) []*uop.UOp {
 	type write struct {
 		target *uop.UOp
 		reads  map[*uop.UOp]bool
@@ -642,11 +641,11 @@ func (r *repeats) untangled(statement *uop.UOp) []*uop.UOp {
 		}
 		writes[i] = write{target, map[*uop.UOp]bool{}}
 		circle[i] = u.Op == uop.Assign
-		for _, v := range outside(u.Src[1]) {
+		for _, v := range outerNodes(u.Src[1]) {
 			writes[i].reads[v] = v.Op == uop.Param
 		}
 	}
-	// A write that reads no target of another, or whose target no other reads, is in no cycle.
+	// A write that reads no other's target, or whose target no other reads, is not in a cycle.
 	for before := 0; before != len(circle); {
 		before = len(circle)
 		for i := range writes {
@@ -664,7 +663,7 @@ func (r *repeats) untangled(statement *uop.UOp) []*uop.UOp {
 	if len(circle) == 0 {
 		return []*uop.UOp{statement}
 	}
-	// Writes whose targets no other reads come with the values, for they may be computed from the same.
+	// Writes whose targets no other reads are in the request of the values, with which they may share operands.
 	var first, second []*uop.UOp
 	for i, u := range statement.Src {
 		isRead := false
@@ -685,8 +684,8 @@ func (r *repeats) untangled(statement *uop.UOp) []*uop.UOp {
 	return []*uop.UOp{statement.Graph().Sink(nil, first...), statement.With(second...)}
 }
 
-// part appends the kernels of a request without REPEATs.
-func (r *repeats) part(root *uop.UOp) error {
+// plainRequest appends the kernels of a request without REPEATs.
+func (r *repeatScheduler) plainRequest(root *uop.UOp) error {
 	if len(root.Src) == 0 {
 		return nil
 	}
@@ -707,14 +706,14 @@ func (r *repeats) part(root *uop.UOp) error {
 			}
 		}
 	}
-	from := map[int]bool{} // what is copied as it was
+	from := map[int]bool{} // sources of copies
 	for _, c := range s.Copies {
 		taken[c.From], from[c.From] = true, true
 	}
 	g := root.Graph()
-	var copies, late []*uop.UOp // after the kernels
+	var copies, late []*uop.UOp // copies after the kernels
 	params := map[int]*uop.UOp{}
-	for _, u := range outside(root) {
+	for _, u := range outerNodes(root) {
 		if u.Op == uop.Param {
 			params[int(u.Arg.(uop.Num))] = u
 		}
@@ -781,7 +780,7 @@ func (r *repeats) part(root *uop.UOp) error {
 		r.s.Kernels = append(r.s.Kernels, Kernel{AST: k.AST, Bufs: bufs, Vars: k.Vars})
 	}
 	for _, c := range append(copies, late...) {
-		if err := r.part(c); err != nil {
+		if err := r.plainRequest(c); err != nil {
 			return err
 		}
 	}
@@ -789,7 +788,7 @@ func (r *repeats) part(root *uop.UOp) error {
 }
 
 // slot is the slot of a buffer.
-func (r *repeats) slot(param int, dt *uop.DType, size int64) int {
+func (r *repeatScheduler) slot(param int, dt *uop.DType, size int64) int {
 	n, ok := r.slots[param]
 	if !ok {
 		n = len(r.s.Slots)

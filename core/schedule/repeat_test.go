@@ -33,7 +33,7 @@ func TestWithoutDead(t *testing.T) {
 		first, second []int
 	}{{0, []int{0}, []int{0}}, {1, []int{0, 1, 2}, []int{1}}} {
 		root := withoutDead(g.Sink(nil, buffer().Store(second[c.result])))
-		for _, u := range outside(root) {
+		for _, u := range outerNodes(root) {
 			if u.Op != uop.Repeat {
 				continue
 			}
@@ -73,7 +73,7 @@ func TestOverwritten(t *testing.T) {
 	} {
 		u := g.RepeatOn(uop.RepeatArg{Variable: "i", Count: steps, States: 2}, []*uop.UOp{g.Sink(nil, c.write)},
 			[]*uop.UOp{g.NewBuffer("CPU", 3, uop.Float32).Reshape(uop.ShapeOf(1, 3)), g.NewBuffer("CPU", 3*steps, uop.Float32).Reshape(uop.ShapeOf(steps, 3))}, nil)
-		if got := overwritten(u[0].Src[0], 1); got != c.want {
+		if got := isOverwritten(u[0].Src[0], 1); got != c.want {
 			t.Errorf("%s: overwritten is %v, expected %v", c.name, got, c.want)
 		}
 	}
@@ -113,7 +113,7 @@ func TestWithParts(t *testing.T) {
 			from, to int64
 			want     *uop.UOp
 		}{{0, 4, x}, {4, 6, y}, {1, 3, part(x, 1, 3)}, {5, 6, part(y, 1, 2)}, {3, 5, part(both, 3, 5)}} {
-			if got := withParts(g.Sink(nil, part(both, c.from, c.to))).Src[0]; got != c.want {
+			if got := forwardParts(g.Sink(nil, part(both, c.from, c.to))).Src[0]; got != c.want {
 				t.Errorf("batch %v, elements %d to %d: %s, expected %s", batch, c.from, c.to, got, c.want)
 			}
 		}

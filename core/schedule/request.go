@@ -60,7 +60,7 @@ func NewRequest(root *uop.UOp, opts ...Option) (*Request, error) {
 			if target.Op != uop.Param {
 				return nil, fmt.Errorf("schedule.NewRequest: source %d: STORE to %s, expected a BUFFER", i, target)
 			}
-			v, err := fit(v, target)
+			v, err := convertTo(v, target)
 			if err != nil {
 				return nil, fmt.Errorf("schedule.NewRequest: source %d: %w", i, err)
 			}
@@ -85,9 +85,9 @@ func NewRequest(root *uop.UOp, opts ...Option) (*Request, error) {
 			if target.Op != uop.Param {
 				return nil, fmt.Errorf("schedule.NewRequest: source %d: ASSIGN to %s, expected a BUFFER or a view of one", i, target)
 			}
-			v := seeAssigned(s.Src[1], assigned)
+			v := substituteAssigned(s.Src[1], assigned)
 			if last[target] > i {
-				// A later ASSIGN overwrites all of it: until then the value lies elsewhere.
+				// A later ASSIGN overwrites the whole buffer: until then the value is in a temporary.
 				v = v.F(uop.Contiguous, nil, nil)
 				assigned[target] = whole(target, s.Src[0], v)
 				replaced[root.Src[i]] = v
@@ -123,7 +123,7 @@ func (r *Request) Place(s *Schedule) error {
 	return nil
 }
 
-// unshaped is a value before it was reshaped.
+// unshaped strips reshapes from a value.
 func unshaped(v *uop.UOp) *uop.UOp {
 	for v.Op == uop.Reshape {
 		v = v.Src[0]
@@ -165,8 +165,8 @@ func wholeParam(v *uop.UOp) int {
 	return int(v.Arg.(uop.Num))
 }
 
-// fit converts a value to the type and number of elements of its target buffer.
-func fit(v, target *uop.UOp) (*uop.UOp, error) {
+// convertTo converts a value to the type and the size of its target buffer.
+func convertTo(v, target *uop.UOp) (*uop.UOp, error) {
 	shape := target.Shape()
 	if v.Shape() == nil {
 		if v.Op != uop.ConstOp {
@@ -209,8 +209,8 @@ var throughReduce = &rewrite.Table{Name: "assigned values", Rules: []*rewrite.Ru
 		return ctx.(rewrite.Map)[u]
 	}}}}
 
-// seeAssigned replaces assigned buffers by their new contents, but not below a reduction.
-func seeAssigned(v *uop.UOp, assigned rewrite.Map) *uop.UOp {
+// substituteAssigned replaces assigned buffers by their new contents, but not below a reduction.
+func substituteAssigned(v *uop.UOp, assigned rewrite.Map) *uop.UOp {
 	if len(assigned) == 0 {
 		return v
 	}

@@ -24,7 +24,7 @@ type Schedule struct {
 	Outputs []Output
 	// Loops are the kernels that are repeated, outer loops before those in them.
 	Loops []Loop
-	// Copies take effect before the first kernel, as if all were done at once.
+	// Copies take effect simultaneously, before the first kernel.
 	Copies []Copy
 	// ArenaBytes is the size of the memory in which all temporaries lie.
 	ArenaBytes int64
@@ -112,15 +112,15 @@ func WithTrace(f func(pass string, root *uop.UOp)) Option { return func(r *run) 
 // WithMaxBuffers limits the number of buffers of one kernel, for devices that have a limit. 0 is no limit.
 func WithMaxBuffers(n int) Option { return func(r *run) { r.maxBuffers = n } }
 
-// WithShapes stores the values of a request in the shapes that they have. Without it a value is stored as one axis, which fits the
-// kernels of neighbours that see it so.
+// WithShapes stores the values of a request in their shapes. Without it a value is stored flat, which matches the loops of kernels that use
+// it flat.
 func WithShapes() Option { return func(r *run) { r.shapes = true } }
 
 // WithRows keeps reductions to at least n values in one kernel, because n are enough to keep all threads busy. Without it
 // a reduction is split in two whenever each value takes many inputs, as tinygrad does for devices with many more threads.
 func WithRows(n int64) Option { return func(r *run) { r.rows = n } }
 
-// WithStore gives those values buffers for which a function says so, instead of computing them where they are read.
+// WithStore materialises the values that a function selects instead of inlining them.
 func WithStore(f func(Reread) bool) Option { return func(r *run) { r.store = f } }
 
 // run is the state of one scheduling.
@@ -162,7 +162,7 @@ func New(root *uop.UOp, opts ...Option) (s *Schedule, err error) {
 	if err != nil {
 		return nil, err
 	}
-	var late []int // the sources that were lost: what only they need runs last
+	var late []int // sources without a value: their kernels run last
 	if bases, lost := basesOfLost(wanted, values); len(lost) > 0 {
 		r = &run{g: r.g, root: r.g.Sink(nil, bases...), maxBuffers: r.maxBuffers, rows: r.rows, store: r.store}
 		if values, err = r.compile(wanted); err != nil {
@@ -183,14 +183,13 @@ func (r *run) compile(wanted []*uop.UOp) ([]*uop.UOp, error) {
 	}
 	values := make([]*uop.UOp, len(wanted))
 	for i, s := range wanted {
-		values[i] = r.resolve(s)
+		values[i] = r.computedForm(s)
 	}
 	return values, nil
 }
 
-// basesOfLost is the wanted nodes with those that have no value replaced by their base, and which those are. A view that
-// is wanted and also used in the graph can lose its number, in tinygrad too, when its base is computed where it is used
-// or loses an axis. The base itself cannot.
+// basesOfLost replaces wanted nodes without a value by their base, and returns which. A wanted view that is also used in the graph can lose
+// its number (as in tinygrad) if its base is inlined or loses an axis. The base itself cannot.
 func basesOfLost(wanted, values []*uop.UOp) (bases []*uop.UOp, lost []int) {
 	bases = slices.Clone(wanted)
 	for i, v := range values {

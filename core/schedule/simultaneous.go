@@ -19,7 +19,7 @@ func Simultaneous(assigns []*uop.UOp) []*uop.UOp {
 	waits := make([]int, len(assigns))
 	reads := make([][]int, len(assigns))
 	for i, a := range assigns {
-		reads[i] = readTargets(a.Src[1], at, i)
+		reads[i] = elementwiseTargets(a.Src[1], at, i)
 		for _, t := range reads[i] {
 			waits[t]++
 		}
@@ -35,7 +35,7 @@ func Simultaneous(assigns []*uop.UOp) []*uop.UOp {
 			}
 		}
 		if next < 0 {
-			cut(assigns, placed, reads, waits)
+			breakCycle(assigns, placed, reads, waits)
 			continue
 		}
 		placed[next] = true
@@ -47,8 +47,8 @@ func Simultaneous(assigns []*uop.UOp) []*uop.UOp {
 	return out
 }
 
-// cut makes the value of the first ASSIGN in a cycle contiguous.
-func cut(assigns []*uop.UOp, placed []bool, reads [][]int, waits []int) {
+// breakCycle materialises the value of the first ASSIGN in a cycle.
+func breakCycle(assigns []*uop.UOp, placed []bool, reads [][]int, waits []int) {
 	for i, a := range assigns {
 		if placed[i] || len(reads[i]) == 0 {
 			continue
@@ -63,8 +63,8 @@ func cut(assigns []*uop.UOp, placed []bool, reads [][]int, waits []int) {
 	panic("schedule.Simultaneous: a circle without readers")
 }
 
-// readTargets lists the targets that a value reads element by element, other than its own.
-func readTargets(v *uop.UOp, at map[*uop.UOp]int, own int) []int {
+// elementwiseTargets lists the targets of other ASSIGNs that a value reads element by element.
+func elementwiseTargets(v *uop.UOp, at map[*uop.UOp]int, own int) []int {
 	var out []int
 	seen := map[*uop.UOp]bool{}
 	stack := []*uop.UOp{v}

@@ -14,7 +14,7 @@ const (
 	splitOutputs = 1 << 22
 	splitMax     = 256
 	splitMin     = 8
-	// splitRun is how many neighbours each part has at least, if some divisor leaves that.
+	// splitRun is the least number of contiguous elements of a part, if some divisor allows it.
 	splitRun = 64
 )
 
@@ -27,13 +27,13 @@ func splitReduce(ctx any, u *uop.UOp) *uop.UOp {
 	if !ok || out == 0 || x.Shape().MaxNumel()/out < splitRatio {
 		return nil
 	}
-	if rows := ctx.(*early).rows; rows > 0 && out >= rows {
+	if rows := ctx.(*earlyContext).rows; rows > 0 && out >= rows {
 		return nil
 	}
 	arg := u.Arg.(uop.AxisReduce)
 	axis, d := -1, int64(0)
-	if ctx.(*early).rows > 0 { // neighbours in memory stay together
-		x, arg.Axes = unflattened(x, arg.Axes)
+	if ctx.(*earlyContext).rows > 0 { // parts are contiguous
+		x, arg.Axes = splitMergedAxes(x, arg.Axes)
 		in, _ = x.Shape().Ints()
 		axis, d = splitCandidate(x, in, arg.Axes, min(splitMax, splitOutputs/out), splitRun)
 		if d < splitRun { // of 50257 rows of 768 29 parts could be made, and then 12 of each row
@@ -64,8 +64,8 @@ func splitReduce(ctx any, u *uop.UOp) *uop.UOp {
 	return first.ReduceAxes(arg.Op, len(in)).Reshape(u.Shape()).WithTag(u.Tag)
 }
 
-// unflattened is a reduced value with the axes that were made one where it is reduced: parts of them need no division of positions.
-func unflattened(x *uop.UOp, axes []int) (*uop.UOp, []int) {
+// splitMergedAxes undoes a reshape that merged axes before a reduction, so that splitting them needs no division of indices.
+func splitMergedAxes(x *uop.UOp, axes []int) (*uop.UOp, []int) {
 	var shape uop.Shape
 	var over []int
 	for i, n := range x.Shape() {
@@ -154,7 +154,7 @@ func axesOf(x *uop.UOp, axis int) uop.Shape {
 	return nil
 }
 
-// inMemoryOrder reports whether the elements of a value lie in memory as they are counted.
+// inMemoryOrder reports whether a value is contiguous in memory in row-major order.
 func inMemoryOrder(u *uop.UOp) bool {
 	for u.Op == uop.Reshape {
 		u = u.Src[0]

@@ -100,9 +100,9 @@ func eachReshaped(in, out uop.Shape, f func(from, to axisSet)) {
 	}
 }
 
-// pickedAxes are the axes along which a condition that compares a number with positions singles out one element at most, or a value
-// is chosen or zero by such a condition. at gives the ranges of a source.
-func pickedAxes(u *uop.UOp, at func(*uop.UOp) *nodeRanges) axisSet {
+// oneHotAxes are the axes along which a condition that compares an index with positions holds for at most one element, or a value is nonzero
+// by such a condition. at returns the ranges of a source.
+func oneHotAxes(u *uop.UOp, at func(*uop.UOp) *nodeRanges) axisSet {
 	zero := func(u *uop.UOp) bool {
 		return at(u).uniform == axisSet(1)<<len(u.Shape())-1 && !at(u).reads && u.Base().IsConst(uop.Int(0))
 	}
@@ -112,23 +112,23 @@ func pickedAxes(u *uop.UOp, at func(*uop.UOp) *nodeRanges) axisSet {
 		for i, positions := range u.Src {
 			p, number := at(positions), at(u.Src[1-i])
 			varies := (axisSet(1)<<len(u.Shape()) - 1) &^ p.uniform
-			if varies == 0 { // a constant, or the opposite of a condition
-				out |= number.picked
+			if varies == 0 { // a constant, or a negation
+				out |= number.oneHot
 			} else if !p.reads && varies&(varies-1) == 0 && positions.DType.IsInt() {
 				out |= varies & number.uniform
 			}
 		}
 		return out
 	case u.Op == uop.And:
-		return at(u.Src[0]).picked | at(u.Src[1]).picked
+		return at(u.Src[0]).oneHot | at(u.Src[1]).oneHot
 	case u.Op == uop.Where && zero(u.Src[2]):
-		return at(u.Src[0]).picked | at(u.Src[1]).picked
+		return at(u.Src[0]).oneHot | at(u.Src[1]).oneHot
 	case u.Op == uop.Where && zero(u.Src[1]):
-		return at(u.Src[0]).picked | at(u.Src[2]).picked
+		return at(u.Src[0]).oneHot | at(u.Src[2]).oneHot
 	case u.Op == uop.Permute:
 		out := axisSet(0)
 		for i, from := range u.Arg.(uop.Nums) {
-			if at(u.Src[0]).picked.has(from) {
+			if at(u.Src[0]).oneHot.has(from) {
 				out |= 1 << i
 			}
 		}
@@ -137,13 +137,13 @@ func pickedAxes(u *uop.UOp, at func(*uop.UOp) *nodeRanges) axisSet {
 		out, in := axisSet(0), at(u.Src[0])
 		eachReshaped(u.Src[0].Shape(), u.Shape(), func(from, to axisSet) {
 			from, to = from&^onesOf(u.Src[0].Shape()), to&^onesOf(u.Shape())
-			if from&(from-1) == 0 && to&(to-1) == 0 && from&in.picked != 0 {
+			if from&(from-1) == 0 && to&(to-1) == 0 && from&in.oneHot != 0 {
 				out |= to
 			}
 		})
 		return out
 	case u.Op == uop.Cast || uop.GroupMovement.Has(u.Op):
-		return at(u.Src[0]).picked
+		return at(u.Src[0]).oneHot
 	}
 	return 0
 }

@@ -199,7 +199,7 @@ func unsigned(u *uop.UOp) bool { return u.DType.IsUnsigned() }
 func isInvalid(u *uop.UOp) bool { return u.IsInvalid() }
 
 // isSeldom reports whether a choice must stay whole: its first value is computed only where it is needed.
-func isSeldom(u *uop.UOp) bool { return u.Arg == uop.Seldom }
+func isSeldom(u *uop.UOp) bool { return u.Arg == uop.Unlikely }
 
 func isDisjoint(u *uop.UOp) bool { return u.Arg == uop.Disjoint }
 

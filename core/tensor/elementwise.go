@@ -236,7 +236,7 @@ func where(cond *uop.UOp, x, y operand) *uop.UOp {
 
 // seldom is where(cond, rare, usual) for a condition that hardly ever holds and an expensive first choice.
 func seldom(cond, rare, usual *uop.UOp) *uop.UOp {
-	return where(cond, rare, usual).WithArg(uop.Seldom)
+	return where(cond, rare, usual).WithArg(uop.Unlikely)
 }
 
 // clamp limits x to lo..hi; nil leaves a side open. NaN stays NaN.

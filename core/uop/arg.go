@@ -26,8 +26,8 @@ type Nums []int
 // Flags is a tuple of booleans: FLIP.
 type Flags []bool
 
-// Seldom is the arg of a WHERE whose condition hardly ever holds: vectors in which no lane has it skip the first choice.
-const Seldom = Str("seldom")
+// Unlikely is the arg of a WHERE whose condition hardly ever holds: vectors in which no lane has it skip the first choice.
+const Unlikely = Str("unlikely")
 
 // Disjoint is the arg of an ADD of padded tensors that do not overlap: its result is the operand that is not padding, also if that
 // is -0.0.

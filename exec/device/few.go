@@ -28,7 +28,7 @@ func (k *byRows) Run(bufs []unsafe.Pointer, vars []int64) error {
 func CompileByRows(progs []*lower.Program, compile func([]*lower.Program) ([]Kernel, error)) ([]Kernel, error) {
 	all, twice := slices.Clone(progs), map[int]*byRows{}
 	for i, p := range progs {
-		f := nest.ForFew(p.Linear)
+		f := nest.ForFewRows(p.Linear)
 		if f == nil {
 			continue
 		}

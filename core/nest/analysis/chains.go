@@ -8,22 +8,22 @@ import (
 	"polygrad/core/uop"
 )
 
-// Sums that are added up, such as those of the steps of a recurrent network, are one: each begins where the one before
-// has ended, so that there is only one under way at a time.
+// Sums that are added to each other, such as those of the steps of a recurrent network, are chained: each starts from the result of
+// the one before, so that only one set of accumulators is live.
 
-// SumChains are sums that begin where others have ended.
+// SumChains are sums whose initial value is the result of another sum.
 type SumChains struct {
-	// StartsFrom tells of a store which sets a register at first whose value it is to be set to.
+	// StartsFrom maps the store that initialises a register to the register whose value it starts from.
 	StartsFrom map[*uop.UOp]Slot
-	// LastOf tells of an addition of sums which of them is the last.
+	// LastOf maps an addition of sums to the last sum of its chain.
 	LastOf map[*uop.UOp]*uop.UOp
 }
 
-// chainedSum is a sum that is used only to be added to another.
+// chainedSum is a sum whose only use is an addition to another.
 type chainedSum struct {
 	slot Slot
-	// zero is the store that sets it to 0, load what reads the result, from and at the places in the region of the store
-	// and of the loop.
+	// zero is the store that initialises it with 0, load the load of its result; from and at are the positions of the store and of the
+	// loop in their region.
 	zero, load *uop.UOp
 	from, at   int
 }
@@ -117,7 +117,7 @@ func (c *SumChains) find(r *Region, uses map[*uop.UOp]int) {
 	}
 }
 
-// eachLoad calls f for what reads registers in a region.
+// eachLoad calls f for each load of a register in a region.
 func (r *Region) eachLoad(f func(u *uop.UOp)) {
 	for _, p := range r.Parts {
 		switch {
@@ -129,5 +129,5 @@ func (r *Region) eachLoad(f func(u *uop.UOp)) {
 	}
 }
 
-// IsRegister reports whether a load or store is one of a register.
+// IsRegister reports whether a load or store accesses a register.
 func IsRegister(u *uop.UOp) bool { return u.Src[0].DType.Space == uop.Reg && ConstIndex(u.Src[0]) }

@@ -9,8 +9,7 @@ import (
 	"polygrad/core/uop"
 )
 
-// Facts are the results of the analysis of a kernel: its loops, its buffers, the strides of its indices along loops, and which
-// of its sums are special.
+// Facts are the results of the analysis of a kernel.
 type Facts struct {
 	Tree      *Region
 	Arguments []ir.Param
@@ -22,7 +21,7 @@ type Facts struct {
 	Changing []*ir.Buffer
 	// Memory is the scratch memory that the list declares.
 	Memory ir.ScratchMemory
-	// ExactProducts are products of narrow floats that are added without being rounded to their type first.
+	// ExactProducts are products of narrow floats that are accumulated in F32 without rounding.
 	ExactProducts map[*uop.UOp]bool
 	// Chains are sums whose initial value is the final value of another sum.
 	Chains SumChains
@@ -49,7 +48,7 @@ func New(list []*uop.UOp) (f *Facts, err error) {
 	return f, nil
 }
 
-// Work estimates the arithmetic operations of a run, and the bytes that it moves.
+// Work estimates the arithmetic operations and the memory traffic in bytes of a run.
 func (f *Facts) Work() (flops, bytes float64) {
 	for _, p := range f.Arguments {
 		if p.Size > 0 {
@@ -59,7 +58,7 @@ func (f *Facts) Work() (flops, bytes float64) {
 	return f.flops(f.Tree), bytes
 }
 
-// hasWide reports whether vectors of 64-bit elements may be needed. Those of indices that are uint32 are.
+// hasWide reports whether vectors of 64-bit elements may be needed; indices of type uint32 are computed in 64 bits.
 func hasWide(list []*uop.UOp) bool {
 	for _, u := range list {
 		switch u.Op {
@@ -144,7 +143,7 @@ func (f *Facts) addScratch(u *uop.UOp) {
 	f.Buffers[u] = f.Memory.NewUpdated(KindFor(u.DType.Base()), u.DType.Size)
 }
 
-// flops are the operations of a region.
+// flops counts the arithmetic operations of a region.
 func (f *Facts) flops(r *Region) float64 {
 	sum := 0.0
 	for _, p := range r.Parts {
@@ -181,8 +180,8 @@ func (f *Facts) Maskable(least int64) bool {
 	return true
 }
 
-// Independent reports whether the iterations of a band may run in parallel: each iteration accesses one element only of every buffer
-// that the band both reads and writes, and stores at several places of a buffer never meet.
+// Independent reports whether the iterations of a band may run in parallel: each accesses only its own element of a buffer that the
+// band both reads and writes, and stores to the same buffer do not overlap.
 func (f *Facts) Independent(leaf *Region) bool {
 	written := map[*uop.UOp]*uop.UOp{}
 	places := map[*uop.UOp][]place{}
@@ -288,8 +287,8 @@ func (r *Region) Innermost() *Region {
 	}
 }
 
-// findExactProducts finds the terms of F32 sums that are products of F16 or BF16, rounded and converted back to F32. The rounding is
-// left out, as matrix units do.
+// findExactProducts finds the terms of F32 sums that are products of F16 or BF16, rounded to that type. The rounding is dropped, as in
+// matrix units.
 func (r *Region) findExactProducts(found map[*uop.UOp]bool) map[*uop.UOp]bool {
 	for _, p := range r.Parts {
 		if p.Sub != nil {

@@ -6,8 +6,8 @@ import (
 	"polygrad/core/uop"
 )
 
-// place is where a store goes: to first + the sum of step * i, 0 <= i < count, over loops that the steps are sorted by. It is unknown
-// if the index is another function of the loops.
+// place is the set of elements that a store writes: first + sum of step*i, 0 <= i < count, over loops sorted by step. It is unknown if
+// the index is not affine.
 type place struct {
 	known bool
 	first int64
@@ -19,7 +19,7 @@ type stride struct {
 	step, count int64
 }
 
-// placeOf reads an index. Loops that it goes through backwards are turned round.
+// placeOf analyses an index. Loops with a negative step are reversed.
 func placeOf(index *uop.UOp) place {
 	p := place{known: true}
 	p.add(index, 1)
@@ -27,7 +27,7 @@ func placeOf(index *uop.UOp) place {
 	return p
 }
 
-// add adds so many times an index.
+// add adds a multiple of an index.
 func (p *place) add(u *uop.UOp, times int64) {
 	constant := func(u *uop.UOp) (int64, bool) {
 		if u.Op != uop.ConstOp || !u.DType.IsInt() {
@@ -75,12 +75,12 @@ func (p *place) add(u *uop.UOp, times int64) {
 	p.known = false
 }
 
-// meets reports whether stores at two places may go to the same element, in any iterations.
+// meets reports whether two stores may write the same element in any two iterations.
 func (p place) meets(q place) bool {
 	return !p.known || !q.known || !slices.Equal(p.along, q.along) || reaches(p.along, p.first-q.first)
 }
 
-// reaches reports whether two iterations may be so far apart.
+// reaches reports whether the indices of two iterations may differ by a distance.
 func reaches(along []stride, distance int64) bool {
 	if len(along) == 0 {
 		return distance == 0
@@ -90,7 +90,7 @@ func reaches(along []stride, distance int64) bool {
 		inner += t.step * (t.count - 1)
 	}
 	if s.step == 0 || inner >= s.step {
-		return true // it may be: steps mix
+		return true // unknown: the ranges of the steps overlap
 	}
 	n := distance / s.step
 	for i := n - 1; i <= n+1; i++ {

@@ -2,15 +2,14 @@ package analysis
 
 import "polygrad/core/uop"
 
-// Slope is by how much an index grows with a range: by step each iteration, unless it is odd (it depends on the range
-// in another way) or the range does not matter.
+// Slope is the derivative of an index along a range: a constant step per iteration, irregular, or none.
 type Slope struct {
 	Step      int64
 	Depends   bool
 	Irregular bool
 }
 
-// Slopes knows how values depend on one range.
+// Slopes caches the slopes of values along one range.
 type Slopes struct {
 	rng   *uop.UOp
 	known map[*uop.UOp]Slope
@@ -35,7 +34,7 @@ func (s *Slopes) Of(u *uop.UOp) Slope {
 	}
 	known, ok := s.known[u]
 	if !ok {
-		s.known[u] = Slope{} // what comes back to itself, by way of a register, is found elsewhere
+		s.known[u] = Slope{} // breaks cycles through registers
 		known = s.find(u)
 		s.known[u] = known
 	}

@@ -26,7 +26,7 @@ type Part struct {
 	Sub *Region
 }
 
-// Slot is one scalar of a DEFINE_REG.
+// Slot is an element of a DEFINE_REG.
 type Slot struct {
 	Reg *uop.UOp
 	idx int64
@@ -38,7 +38,7 @@ type Update struct {
 	Slot  Slot
 	store *uop.UOp
 	Op    ir.Op      // of a reduction, 0 for others
-	Terms []*uop.UOp // what is combined with the register
+	Terms []*uop.UOp // the operands that are combined with the register
 	// before is the load of the register that the terms are combined with.
 	before *uop.UOp
 }
@@ -51,8 +51,8 @@ func (r *Region) Trip() int64 {
 	return -1
 }
 
-// Condition is a bool, if the loop runs once where that is true, or not at all. In a vector it runs if any lane has it: such a loop changes
-// nothing in lanes that have not.
+// Condition is the condition of a loop that runs once or not at all (a branch), nil for others. With vectors it runs if any lane
+// needs it: its body does not change the other lanes.
 func (r *Region) Condition() *uop.UOp {
 	n := r.Rng.Src[0]
 	for n.Op == uop.Cast {
@@ -64,7 +64,7 @@ func (r *Region) Condition() *uop.UOp {
 	return nil
 }
 
-// Bound is the greatest number of iterations of a loop, -1 if none is known or it depends on the loops around.
+// Bound is an upper bound of the trip count, -1 if it is unknown or depends on outer loops.
 func (r *Region) Bound() int64 {
 	n := r.Rng.Src[0]
 	if slices.ContainsFunc(n.Toposort(), func(u *uop.UOp) bool { return u.Op == uop.Range || u.Op == uop.Load }) {
@@ -100,7 +100,7 @@ func GCD(a, b int64) int64 {
 	return max(a, -a)
 }
 
-// Loops are the loops directly inside.
+// Loops are the inner loops at the next level.
 func (r *Region) Loops() []*Region {
 	var out []*Region
 	for _, p := range r.Parts {
@@ -111,7 +111,7 @@ func (r *Region) Loops() []*Region {
 	return out
 }
 
-// tree nests a linear list.
+// tree builds the loop tree of a linear list.
 func tree(list []*uop.UOp) (*Region, error) {
 	root := &Region{}
 	top := root
@@ -153,7 +153,7 @@ func ConstIndex(ix *uop.UOp) bool {
 	return ix.Op == uop.Index && ix.Src[1].Op == uop.ConstOp
 }
 
-// Stores reports whether an update is that of a store.
+// Stores reports whether the update is made by a store.
 func (up *Update) Stores(st *uop.UOp) bool { return up.store == st }
 
 // SlotOf returns the scalar of a register that an INDEX addresses.
@@ -172,7 +172,7 @@ func Definition(u *uop.UOp) *uop.UOp {
 	return u
 }
 
-// findUpdates lists what the loops without writes do to registers.
+// findUpdates lists the register updates of loops that do not write memory.
 func (r *Region) findUpdates() {
 	for _, p := range r.Parts {
 		if p.Sub != nil {
@@ -188,7 +188,7 @@ func (r *Region) findUpdates() {
 		r.Updates = nil
 		return
 	}
-	// A register that is set before it is used is not carried from one iteration to the next as a sum is.
+	// A register that is stored before it is loaded is not loop-carried.
 	count := map[Slot]int{}
 	for _, u := range r.Updates {
 		count[u.Slot]++
@@ -214,12 +214,12 @@ func newUpdate(st *uop.UOp) *Update {
 	return up
 }
 
-// isAcc reports whether u is the value of the register.
+// isAcc reports whether u loads the register.
 func (up *Update) isAcc(u *uop.UOp) bool {
 	return u.Op == uop.Load && u.Src[0].DType.Space == uop.Reg && ConstIndex(u.Src[0]) && SlotOf(u.Src[0]) == up.Slot
 }
 
-// collect splits a chain of one operation into the register and the terms.
+// collect splits a chain of an associative operation into the load of the register and the other terms.
 func (up *Update) collect(u *uop.UOp, op uop.Op) bool {
 	if up.isAcc(u) {
 		up.before = u

@@ -1,6 +1,6 @@
 package emit
 
-// assoc is a small map: most environments know a handful of values, and there are very many of them.
+// assoc is a map that searches small numbers of pairs linearly: there are very many environments, most with a handful of values.
 type assoc[K comparable, V any] struct {
 	few  []pair[K, V]
 	many map[K]V
@@ -11,8 +11,8 @@ type pair[K comparable, V any] struct {
 	v V
 }
 
-// fewPairs is up to how many pairs are searched one by one.
-const fewPairs = 12
+// linearSearchLimit is up to how many pairs are searched one by one.
+const linearSearchLimit = 12
 
 func (a *assoc[K, V]) get(k K) (v V, ok bool) {
 	if a.many != nil {
@@ -39,13 +39,13 @@ func (a *assoc[K, V]) set(k K, v V) {
 		}
 	}
 	if a.few == nil {
-		a.few = make([]pair[K, V], 0, fewPairs/3)
+		a.few = make([]pair[K, V], 0, linearSearchLimit/3)
 	}
-	if len(a.few) < fewPairs {
+	if len(a.few) < linearSearchLimit {
 		a.few = append(a.few, pair[K, V]{k, v})
 		return
 	}
-	a.many = make(map[K]V, 4*fewPairs)
+	a.many = make(map[K]V, 4*linearSearchLimit)
 	for _, p := range a.few {
 		a.many[p.k] = p.v
 	}

@@ -1,5 +1,5 @@
-// Package emit makes the nest of loops of a kernel as its plan says. It evaluates the linear list on demand and decides
-// nothing but which legal form a value has.
+// Package emit builds the loop nest of a kernel by its plan. It evaluates the linear list on demand and makes no decisions about the
+// layout.
 package emit
 
 import (
@@ -11,7 +11,7 @@ import (
 	"polygrad/core/uop"
 )
 
-// Kernel makes a kernel as it was planned.
+// Kernel emits a planned kernel.
 func Kernel(name string, p *plan.Kernel) (k *ir.Kernel, err error) {
 	defer ir.Recover(&err)
 	im := &emitter{Builder: ir.NewBuilder(name, p.Lanes), Facts: p.Facts, planned: p, env: newEnv(nil)}
@@ -44,13 +44,13 @@ func (im *emitter) body(r *analysis.Region, copies []*env) {
 	}
 }
 
-// effect emits what must keep its place: stores, and loads of memory that the kernel writes.
+// effect emits ordered operations: stores, and loads of memory that the kernel writes.
 func (im *emitter) effect(u *uop.UOp) {
 	switch u.Op {
 	case uop.Store:
 		im.store(u)
 	case uop.Load:
-		if reg := u.Src[0].DType.Space == uop.Reg && analysis.ConstIndex(u.Src[0]); reg || im.Changes(im.Buffers[analysis.Definition(u.Src[0])]) {
+		if reg := u.Src[0].DType.Space == uop.Reg && analysis.ConstIndex(u.Src[0]); reg || im.MayChange(im.Buffers[analysis.Definition(u.Src[0])]) {
 			im.env.vals.set(u, im.compute(u))
 		}
 	}
@@ -58,7 +58,7 @@ func (im *emitter) effect(u *uop.UOp) {
 
 // loops emits the loop of a region with its inner loops.
 func (im *emitter) loops(r *analysis.Region, copies []*env) {
-	for _, b := range im.keepStill(r) {
+	for _, b := range im.beginReadOnly(r) {
 		defer im.EndReadOnly(b)
 	}
 	p := im.planned.BandOf[r]
@@ -67,8 +67,8 @@ func (im *emitter) loops(r *analysis.Region, copies []*env) {
 		im.reduce(r, copies)
 	case p != nil && r.InOrder() && p.Axes[0].Vector:
 		im.prefixes(p.Axes[0], copies)
-	case r.InOrder() && im.at != nil && im.at.Turned && copies[0].vector && copies[0].tail == nil:
-		im.turned(r, copies)
+	case r.InOrder() && im.at != nil && im.at.LanesAreRows && copies[0].vector && copies[0].tail == nil:
+		im.transposedRows(r, copies)
 	case p == nil || r.InOrder():
 		im.sequential(r, copies)
 	default:
@@ -76,11 +76,11 @@ func (im *emitter) loops(r *analysis.Region, copies []*env) {
 	}
 }
 
-// keepStill begins read-only intervals: it returns the buffers that the loop does not write and that had none yet.
-func (im *emitter) keepStill(r *analysis.Region) []*ir.Buffer {
+// beginReadOnly begins read-only intervals for the buffers that the loop does not write, and returns those that had none yet.
+func (im *emitter) beginReadOnly(r *analysis.Region) []*ir.Buffer {
 	var out []*ir.Buffer
 	for _, b := range im.Changing {
-		if im.Changes(b) && !im.WritesTo(r, b) {
+		if im.MayChange(b) && !im.WritesTo(r, b) {
 			im.BeginReadOnly(b)
 			out = append(out, b)
 		}
@@ -88,22 +88,22 @@ func (im *emitter) keepStill(r *analysis.Region) []*ir.Buffer {
 	return out
 }
 
-// sequential emits a loop as it stands in the list, one iteration at a time.
+// sequential emits a loop unchanged, one iteration at a time.
 func (im *emitter) sequential(r *analysis.Region, copies []*env) {
 	im.env = copies[0]
 	if c := r.Condition(); c != nil {
-		im.inOrder(r, copies, linear{}, im.intCast(ir.I64, im.anywhere(c, copies)))
+		im.sequentialIterations(r, copies, linear{}, im.intCast(ir.I64, im.anyLane(c, copies)))
 		return
 	}
 	from, count := linear{}, im.count(r)
 	if s := im.span(r); s.n >= 0 {
 		from, count = s.from, im.Int(ir.I64, s.n)
 	}
-	im.inOrder(r, copies, from, count)
+	im.sequentialIterations(r, copies, from, count)
 }
 
-// anywhere is whether a condition holds in any lane.
-func (im *emitter) anywhere(c *uop.UOp, copies []*env) (any *ir.Value) {
+// anyLane reports whether a condition holds in any lane.
+func (im *emitter) anyLane(c *uop.UOp, copies []*env) (any *ir.Value) {
 	outer := im.env
 	for _, e := range copies {
 		im.env = e
@@ -121,8 +121,8 @@ func (im *emitter) anywhere(c *uop.UOp, copies []*env) (any *ir.Value) {
 	return any
 }
 
-// inOrder emits so many iterations of a loop, from one on, one at a time.
-func (im *emitter) inOrder(r *analysis.Region, copies []*env, from linear, count *ir.Value) {
+// sequentialIterations emits count iterations of a loop, from a given one on, one at a time.
+func (im *emitter) sequentialIterations(r *analysis.Region, copies []*env, from linear, count *ir.Value) {
 	im.Builder.Loop(r.Label(), count, func(l *ir.Loop) {
 		im.carried(l, r, copies, func(inner []*env) {
 			for _, e := range inner {
@@ -133,8 +133,8 @@ func (im *emitter) inOrder(r *analysis.Region, copies []*env, from linear, count
 	})
 }
 
-// straight emits the iterations of a loop one behind the other.
-func (im *emitter) straight(r *analysis.Region, copies []*env) {
+// unrollFully emits all iterations of a loop without a loop.
+func (im *emitter) unrollFully(r *analysis.Region, copies []*env) {
 	all := im.span(r)
 	for i := range all.n {
 		inner := make([]*env, len(copies))
@@ -159,7 +159,7 @@ func (im *emitter) count(r *analysis.Region) *ir.Value {
 	return im.intCast(ir.I64, im.eval(r.Rng.Src[0]))
 }
 
-// carried makes phis of the registers that a loop writes, and binds the registers to their final values behind it.
+// carried makes phis of the registers that a loop writes, and binds the registers to their final values after it.
 func (im *emitter) carried(l *ir.Loop, r *analysis.Region, copies []*env, body func(inner []*env)) {
 	slots := r.Written(nil)
 	inner := make([]*env, len(copies))

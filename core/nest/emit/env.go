@@ -7,8 +7,8 @@ import (
 	"polygrad/core/uop"
 )
 
-// emitter evaluates the operations of a list on demand, for the ranges as the loops around bind them: a scalar
-// list becomes vectors where a range stands for the lanes of one.
+// emitter evaluates the operations of a list on demand, with ranges bound by the enclosing loops. Operations become vectors where a range
+// is bound to lanes.
 type emitter struct {
 	*ir.Builder
 	*analysis.Facts
@@ -22,24 +22,24 @@ type emitter struct {
 type env struct {
 	outer   *env
 	vals    assoc[*uop.UOp, *ir.Value]
-	linears assoc[*uop.UOp, linear] // of ranges what they are bound to
+	linears assoc[*uop.UOp, linear] // bindings of ranges, and cached indices
 	regs    assoc[analysis.Slot, *ir.Value]
 	scope
 }
 
-// scope is the part of an environment that those inside of it inherit.
+// scope is the part of an environment that inner ones inherit.
 type scope struct {
-	// vector: a range is bound to the lanes of vectors.
+	// vector: a range is bound to lanes.
 	vector bool
-	// tail shuts the lanes behind the end of a vector range: a Bool vector, nil if there are none.
+	// tail masks off the lanes beyond the end of a vectorized range: a Bool vector, nil for full vectors.
 	tail *ir.Value
 	// prefix are the running reductions whose steps are the lanes of vectors, nil for none.
 	prefix *prefix
-	// rows is a band of which several rows run side by side, nil for none; row is the number of this one among them.
+	// rows is a band with interleaved rows, nil for none; row is the index of this row among them.
 	rows *plan.Band
 	row  int64
-	// cross is the loop along which vectors may be loaded to be transposed in registers, nil for none.
-	cross *cross
+	// transpose is the loop along which vectors may be loaded to be transposed in registers, nil for none.
+	transpose *transposeLoop
 }
 
 func newEnv(outer *env) *env {
@@ -50,7 +50,7 @@ func newEnv(outer *env) *env {
 	return e
 }
 
-// inside are environments inside of others.
+// inside makes an inner environment for each one.
 func inside(outer []*env) []*env {
 	out := make([]*env, len(outer))
 	for i, e := range outer {
@@ -86,7 +86,7 @@ func (e *env) reg(s analysis.Slot) *ir.Value {
 	return nil
 }
 
-// own is the value of a register in this environment, without those around it.
+// own is the value of a register in this environment, not in outer ones.
 func (e *env) own(s analysis.Slot) *ir.Value {
 	v, _ := e.regs.get(s)
 	return v

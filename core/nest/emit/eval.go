@@ -75,8 +75,8 @@ func (im *emitter) compute(u *uop.UOp) *ir.Value {
 	if u.Op == uop.Reciprocal {
 		return im.ALU(ir.Div, k, im.Constant(k, k.FloatBits(1)), args[0])
 	}
-	if u.Op == uop.Fdiv && im.scales(args[0], args[1]) {
-		// A row is multiplied by the reciprocal of its divisor: a division takes ten times as long as a product.
+	if u.Op == uop.Fdiv && im.dividesBySum(args[0], args[1]) {
+		// Rows are multiplied by the reciprocal of the divisor: a division takes ten times as long as a product.
 		return im.ALU(ir.Mul, k, args[0], im.ALU(ir.Div, k, im.Constant(k, k.FloatBits(1)), args[1]))
 	}
 	if u.Op == uop.MulAcc {
@@ -85,8 +85,8 @@ func (im *emitter) compute(u *uop.UOp) *ir.Value {
 		}
 		return im.ALU(ir.Add, k, im.ALU(ir.Mul, k, args[0], args[1]), args[2])
 	}
-	if u.Op == uop.Where && u.Arg == uop.Seldom {
-		return im.Seldom(k, args[0], args[1], args[2])
+	if u.Op == uop.Where && u.Arg == uop.Unlikely {
+		return im.WhereUnlikely(k, args[0], args[1], args[2])
 	}
 	op, ok := opOf[u.Op]
 	if !ok {
@@ -95,8 +95,8 @@ func (im *emitter) compute(u *uop.UOp) *ir.Value {
 	return im.ALU(op, k, args...)
 }
 
-// uniformLess is a comparison of indices that has the same result in all lanes, as at the edges of pads and joins that are
-// multiples of the lanes, made once as a scalar: loads that it gates stay vectors. It is nil for other comparisons.
+// uniformLess emits a comparison of indices that has the same result in all lanes as a scalar, so that loads gated by it stay contiguous
+// vectors: edges of pads and joins at multiples of the lanes. Nil for other comparisons.
 func (im *emitter) uniformLess(u *uop.UOp, k ir.Kind) *ir.Value {
 	of := analysis.KindFor(u.Src[0].DType)
 	for _, s := range u.Src {
@@ -228,7 +228,7 @@ func (im *emitter) load(u *uop.UOp) *ir.Value {
 	return im.LoadAs(k, at, max(lanes, alt.Lanes), alt)
 }
 
-// loadForAny loads an element that all lanes share, if any lane wants it: as for padding that repeats the edge.
+// loadForAny loads an element for all lanes, if any lane needs it, such as the edge of replicating padding.
 func (im *emitter) loadForAny(k ir.Kind, at *ir.Place, alt *ir.Value) *ir.Value {
 	lanes, one := at.Gate, *at
 	if one.Gate = im.Any(lanes); one.Gate.Op == ir.Const {
@@ -262,17 +262,17 @@ func (im *emitter) store(u *uop.UOp) {
 	v := im.eval(u.Src[1])
 	if lanes > 1 {
 		v = im.Splat(v)
-		im.stream(u, at)
-		if im.at != nil && im.at.Split != nil { // lanes that share a sum have the same result
-			at.Gate = im.both(at.Gate, im.Do(ir.Less, ir.Bool, im.New(ir.Lane, ir.I32, im.Lanes, 0), im.Int(ir.I32, im.at.Split.Stride)))
+		im.markNonTemporal(u, at)
+		if im.at != nil && im.at.Split != nil { // one of the lanes that share a sum stores the result
+			at.Gate = im.andGates(at.Gate, im.Do(ir.Less, ir.Bool, im.New(ir.Lane, ir.I32, im.Lanes, 0), im.Int(ir.I32, im.at.Split.Stride)))
 		}
 	}
 	im.StoreAs(at, v)
 }
 
-// stream makes a vector store non-temporal if the plan says so and its addresses are aligned to the elements that are written
+// markNonTemporal makes a vector store non-temporal if it is planned so and its addresses are aligned to the elements that are written
 // together.
-func (im *emitter) stream(u *uop.UOp, at *ir.Place) {
+func (im *emitter) markNonTemporal(u *uop.UOp, at *ir.Place) {
 	if im.at == nil {
 		return
 	}
@@ -289,15 +289,15 @@ func (im *emitter) stream(u *uop.UOp, at *ir.Place) {
 	im.Params[at.Buf.Param].Aligned = true
 }
 
-// scales reports whether the elements of a row are divided by a sum over the row.
-func (im *emitter) scales(x, y *ir.Value) bool {
-	return (y.Kind == ir.F32 || y.Kind == ir.F64) && y.Lanes == 1 && (x.Lanes > 1 || x.Block.Depth > y.Block.Depth) && summed(y, 10)
+// dividesBySum reports whether an element of a row is divided by a sum over the row.
+func (im *emitter) dividesBySum(x, y *ir.Value) bool {
+	return (y.Kind == ir.F32 || y.Kind == ir.F64) && y.Lanes == 1 && (x.Lanes > 1 || x.Block.Depth > y.Block.Depth) && afterReduction(y, 10)
 }
 
-// summed reports whether a value follows, in a few steps, from the final value of a phi.
-func summed(v *ir.Value, steps int) bool {
+// afterReduction reports whether a value is computed, in a few steps, from the final value of a phi.
+func afterReduction(v *ir.Value, steps int) bool {
 	if v.Op == ir.Final {
 		return true
 	}
-	return steps > 0 && slices.ContainsFunc(v.Args, func(a *ir.Value) bool { return summed(a, steps-1) })
+	return steps > 0 && slices.ContainsFunc(v.Args, func(a *ir.Value) bool { return afterReduction(a, steps-1) })
 }

@@ -13,14 +13,14 @@ import (
 type openBand struct {
 	*plan.Band
 	tilings map[*plan.Axis]*tiling
-	// work emits a tile of the current pass of a multi-pass sum; adding: the pass adds the part `part` of the sum.
+	// work emits a tile of the current pass of a multi-pass sum; adding: the pass accumulates the part `part` of the sum.
 	work   func(copies []*env)
 	adding bool
 	part   span
 	// pass is the current pass of a product of packed operands; bad is 1 for operands that cannot be split (bf16x3).
 	pass *productPass
 	bad  map[*plan.DotOperand]*ir.Value
-	// around is the environment of the current tile, stage where the current stage of a sum is.
+	// around is the environment of the current tile, stage the position of the current stage of a sum.
 	around *env
 	stage  map[*analysis.Region]linear
 }
@@ -29,7 +29,7 @@ type openBand struct {
 type tiling struct {
 	*plan.Axis
 	base, number linear    // its first iteration, and its number in the block
-	live         int64     // its units
+	live         int64     // the number of its units
 	last         *ir.Value // the mask of its last unit, nil for none
 	vec          bool      // its units are vectors; false for a remainder that runs scalar
 	win          window
@@ -90,16 +90,16 @@ func (im *emitter) levels(p *openBand, i int, es []*env) {
 	}
 	if q := p.MultiPass; q != nil && i == q.At && p.work == nil {
 		if q.SplitK != nil {
-			im.inParts(p, es[0])
+			im.splitK(p, es[0])
 		} else {
-			im.inPasses(p, es[0])
+			im.multiPass(p, es[0])
 		}
 		return
 	}
-	if len(p.Packs) > 0 && i == p.PackAt && p.adds() {
+	if len(p.Packs) > 0 && i == p.PackAt && p.packs() {
 		im.fillPacks(p, es[0])
 	}
-	if len(p.RowPacks) > 0 && i == p.RowPackAt && p.adds() {
+	if len(p.RowPacks) > 0 && i == p.RowPackAt && p.packs() {
 		im.fillRowPacks(p, es[0])
 	}
 	if q := p.Product; q != nil && i == len(p.Levels)-1 && p.pass == nil {
@@ -141,7 +141,7 @@ func (im *emitter) levels(p *openBand, i int, es []*env) {
 			w = im.itemWindow(a)
 		}
 		if a.Dynamic || a.Full() > 0 {
-			im.each(a.Region.Label()+" tiles", w.count, func(iter linear) {
+			im.loopOrBody(a.Region.Label()+" tiles", w.count, func(iter linear) {
 				a.base = im.addLinear(im.scaled(w.lo, a.Tile()), im.timesLinear(iter, a.Tile()), 1)
 				a.number = iter
 				a.live, a.last = a.Units, nil
@@ -149,14 +149,14 @@ func (im *emitter) levels(p *openBand, i int, es []*env) {
 			})
 		}
 		if a.Dynamic {
-			im.eachLeft(a, a.Region.Label()+" rest", func(base linear) {
+			im.eachRemaining(a, a.Region.Label()+" rest", func(base linear) {
 				a.base, a.number, a.live, a.last = base, im.scaled(w.count, 1), 1, nil
 				im.levels(p, i+1, es)
 			})
 		} else if a.Rest() > 0 {
-			im.onceIf(a.Region.Label()+" rest", w.tail, func() {
+			im.emitIf(a.Region.Label()+" rest", w.tail, func() {
 				a.number = im.scaled(w.count, 1)
-				im.rest(p, i, es)
+				im.remainder(p, i, es)
 			})
 		}
 	}
@@ -194,8 +194,8 @@ func (im *emitter) divided(n *ir.Value, tile int64) (whole, left *ir.Value) {
 	return whole, im.Do(ir.Sub, ir.I64, n, im.Do(ir.Mul, ir.I64, whole, im.Int(ir.I64, tile)))
 }
 
-// eachLeft emits the loop over the remaining iterations of a dynamic axis in the window.
-func (im *emitter) eachLeft(a *tiling, label string, body func(base linear)) {
+// eachRemaining emits the loop over the remaining iterations of a dynamic axis in the window.
+func (im *emitter) eachRemaining(a *tiling, label string, body func(base linear)) {
 	if a.Tile() == 1 {
 		return
 	}
@@ -290,9 +290,9 @@ func (im *emitter) scaled(v *ir.Value, c int64) linear {
 	return linear{terms: []ir.Term{{V: v, Coef: c}}}
 }
 
-// each emits a loop, or its body alone if that runs once: what depends on the iteration, such as masks of lanes, is constant then. Memory
-// that the kernel also writes is read-only in a loop of its own (see keepStill), not in the block around it.
-func (im *emitter) each(label string, count *ir.Value, body func(iter linear)) {
+// loopOrBody emits a loop, or only its body if that runs once, so that values which depend on the iteration, such as masks, are constant.
+// A kernel that reads memory which it writes keeps its loops: read-only intervals belong to loops (see beginReadOnly).
+func (im *emitter) loopOrBody(label string, count *ir.Value, body func(iter linear)) {
 	if count.Op == ir.Const && ir.ConstInt(count) == 1 && len(im.Changing) == 0 {
 		body(linear{})
 		return
@@ -300,8 +300,8 @@ func (im *emitter) each(label string, count *ir.Value, body func(iter linear)) {
 	im.Builder.Loop(label, count, func(l *ir.Loop) { body(linear{terms: []ir.Term{{V: l.Iter, Coef: 1}}}) })
 }
 
-// onceIf emits the body under the condition that a count is 1; unconditionally if that is known.
-func (im *emitter) onceIf(label string, count *ir.Value, body func()) {
+// emitIf emits the body under the condition that a count is 1; unconditionally if that is known.
+func (im *emitter) emitIf(label string, count *ir.Value, body func()) {
 	if count.Op == ir.Const {
 		if ir.ConstInt(count) > 0 {
 			body()
@@ -363,7 +363,7 @@ func (im *emitter) itemIter(p *openBand, i int, l *ir.Loop) *ir.Value {
 	return l.Iter
 }
 
-// itemWindow are the tiles of the work items of the call; the rest is the last item.
+// itemWindow is the window of tiles of the work items of the call; the remainder is the last item.
 func (im *emitter) itemWindow(a *tiling) window {
 	first, n := im.New(ir.First, ir.I64, 1, 0), im.New(ir.Items, ir.I64, 1, 0)
 	if a.Rest() == 0 {
@@ -390,8 +390,8 @@ func (im *emitter) setBlock(a *tiling, number *ir.Value, blocks int64) {
 	a.win = w
 }
 
-// rest emits the remainder behind the last whole tile of an axis.
-func (im *emitter) rest(p *openBand, i int, es []*env) {
+// remainder emits the remainder after the last whole tile of an axis.
+func (im *emitter) remainder(p *openBand, i int, es []*env) {
 	a := p.at(p.Levels[i].Axis)
 	n := a.Rest()
 	start := a.Full() * a.Tile()
@@ -426,7 +426,7 @@ func (im *emitter) rest(p *openBand, i int, es []*env) {
 // tile emits the unrolled copies of the innermost iteration: the units of all tiled axes.
 func (im *emitter) tile(p *openBand, es []*env) {
 	copies := im.copies(p, es)
-	if p.SideBySide() {
+	if p.RowsInterleaved() {
 		for i, c := range copies {
 			c.rows, c.row = p.Band, int64(i)
 		}
@@ -473,7 +473,7 @@ func (im *emitter) copies(p *openBand, es []*env) []*env {
 					}
 				}
 				if ax == p.Transpose && a.live == int64(im.Lanes) {
-					d.cross = &cross{a.Region.Rng, j}
+					d.transpose = &transposeLoop{a.Region.Rng, j}
 				}
 				a.bind(d, at)
 				next = append(next, d)

@@ -8,22 +8,22 @@ import (
 	"polygrad/core/uop"
 )
 
-// linear is an affine integer: a sum of terms times constants, a constant, and a stride per lane. Indices are converted to this form
-// to recognise accesses that differ by a constant.
+// linear is an affine integer: a sum of terms times constants, a constant, and a stride per lane. In this form accesses that differ by a
+// constant are recognised.
 type linear struct {
 	terms []ir.Term // by the ID of their values, coefficients not zero
 	off   int64
 	lane  int64
-	slow  int64 // so many for each split lanes, counted from so many before the first lane
+	slow  int64 // the step after every split lanes, counted from `from` lanes before the first
 	split int64
 	from  int64
-	index *ir.Value // a vector that is added, nil for none
+	index *ir.Value // an arbitrary vector that is added, nil for none
 	// low and high bound the exact value of index, which may be computed in 32 bits.
 	low, high float64
 }
 
-// addressOf is the linear form of the position of an access, or of a part of one. A position that fits into 32 bits may have parts that do not: if that is
-// so of the vector, all is computed modulo 2^32, not the other parts exactly.
+// addressOf is the linear form of the index of an access. An index that fits into 32 bits may have parts that do not: if the vector part
+// overflows, everything is computed modulo 2^32.
 func (im *emitter) addressOf(u *uop.UOp) linear {
 	l := im.linearOf(u)
 	if l.index != nil && ir.KindOf[u.DType.Scalar()] == ir.I32 && (l.low < math.MinInt32 || l.high > math.MaxInt32) {
@@ -161,7 +161,7 @@ func (im *emitter) valueOf(l linear, k ir.Kind) *ir.Value {
 		out = im.Do(ir.Add, k, out, im.Int(k, l.off))
 	}
 	if l.slow != 0 {
-		// Of numbers below 16 this is the quotient.
+		// For numbers below 16 this is the quotient.
 		if l.from != 0 {
 			lanes = im.Do(ir.Add, k, lanes, im.Int(k, l.from))
 		}
@@ -179,13 +179,13 @@ func (im *emitter) linearOf(u *uop.UOp) linear {
 	if l, ok := im.env.linear(u); ok {
 		return l
 	}
-	l := im.takeApart(u)
+	l := im.findLinear(u)
 	im.env.linears.set(u, l)
 	return l
 }
 
-// operandOf is the linear form of an operand times a factor, whose index has 64 bits if the result may not fit into 32: a part of a sum may
-// be beyond them, although the sum is not.
+// operandOf is the linear form of an operand that is multiplied by a factor. Its index has 64 bits if the product may overflow 32: a part
+// of a sum may, although the sum does not.
 func (im *emitter) operandOf(u *uop.UOp, i int, factor int64) linear {
 	l := im.linearOf(u.Src[i])
 	if l.index == nil || l.index.Kind != ir.I32 || ir.KindOf[u.DType.Scalar()] != ir.I64 {
@@ -199,7 +199,7 @@ func (im *emitter) operandOf(u *uop.UOp, i int, factor int64) linear {
 	return l
 }
 
-func (im *emitter) takeApart(u *uop.UOp) linear {
+func (im *emitter) findLinear(u *uop.UOp) linear {
 	k := ir.KindOf[u.DType.Scalar()]
 	if k == ir.I32 || k == ir.I64 {
 		switch u.Op {

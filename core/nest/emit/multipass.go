@@ -8,8 +8,8 @@ import (
 	"polygrad/core/nest/plan"
 )
 
-// inParts emits a split-K reduction: a pass that initialises the accumulators, one for each part, and one for the epilogue.
-func (im *emitter) inParts(p *openBand, e *env) {
+// splitK emits a split-K reduction: a pass that initialises the accumulators, one for each part, and one for the epilogue.
+func (im *emitter) splitK(p *openBand, e *env) {
 	q := p.MultiPass
 	pass := func(adding bool, work func(copies []*env)) {
 		p.work, p.adding = work, adding
@@ -17,8 +17,8 @@ func (im *emitter) inParts(p *openBand, e *env) {
 		p.work, p.adding = nil, false
 	}
 	pass(false, func(copies []*env) {
-		im.until(p.Leaf, q.Loop, copies)
-		im.keepSums(p, copies)
+		im.bodyBefore(p.Leaf, q.Loop, copies)
+		im.saveSums(p, copies)
 	})
 	n, whole := q.SplitK.Count, q.Loop.Trip()
 	part := func(from, parts, count int64) {
@@ -28,9 +28,9 @@ func (im *emitter) inParts(p *openBand, e *env) {
 		im.Builder.Loop(q.Loop.Label()+" parts", im.Int(ir.I64, parts), func(l *ir.Loop) {
 			p.part = span{linear{terms: []ir.Term{{V: l.Iter, Coef: n}}, off: from}, count}
 			pass(true, func(copies []*env) {
-				im.takeSums(p, copies)
+				im.reloadSums(p, copies)
 				im.reduce(q.Loop, copies)
-				im.keepSums(p, copies)
+				im.saveSums(p, copies)
 			})
 		})
 	}
@@ -40,8 +40,8 @@ func (im *emitter) inParts(p *openBand, e *env) {
 	pass(false, func(copies []*env) { im.endSums(p, copies) })
 }
 
-// adds reports whether operands are to be packed: not in passes that add nothing.
-func (p *openBand) adds() bool { return p.MultiPass == nil || p.MultiPass.SplitK == nil || p.adding }
+// packs reports whether the current pass uses packed operands: with split-K only passes that accumulate do.
+func (p *openBand) packs() bool { return p.MultiPass == nil || p.MultiPass.SplitK == nil || p.adding }
 
 // span is the range of iterations to run: all, or the current part of the outermost loop with split-K.
 func (im *emitter) span(r *analysis.Region) span {
@@ -51,8 +51,8 @@ func (im *emitter) span(r *analysis.Region) span {
 	return span{n: r.Trip()}
 }
 
-// inPasses emits the passes over the window of columns.
-func (im *emitter) inPasses(p *openBand, e *env) {
+// multiPass emits the passes over the window of columns.
+func (im *emitter) multiPass(p *openBand, e *env) {
 	q := p.MultiPass
 	pass := func(work func(copies []*env)) {
 		p.work = work
@@ -60,8 +60,8 @@ func (im *emitter) inPasses(p *openBand, e *env) {
 		p.work = nil
 	}
 	pass(func(copies []*env) {
-		im.until(p.Leaf, q.Loop, copies)
-		im.keepSums(p, copies)
+		im.bodyBefore(p.Leaf, q.Loop, copies)
+		im.saveSums(p, copies)
 	})
 	rows := func(from linear, count *ir.Value, n int64) {
 		if count.Op == ir.Const && ir.ConstInt(count) == 0 {
@@ -83,8 +83,8 @@ func (im *emitter) inPasses(p *openBand, e *env) {
 	pass(func(copies []*env) { im.endSums(p, copies) })
 }
 
-// keepSums stores the accumulators of the copies until the next pass.
-func (im *emitter) keepSums(p *openBand, copies []*env) {
+// saveSums stores the accumulators of the copies until the next pass.
+func (im *emitter) saveSums(p *openBand, copies []*env) {
 	for j, c := range copies {
 		for i, u := range p.MultiPass.Loop.Updates {
 			im.Store(im.sumPlace(p, i, int64(j)), im.Splat(im.register(c, u.Slot)))
@@ -92,8 +92,8 @@ func (im *emitter) keepSums(p *openBand, copies []*env) {
 	}
 }
 
-// takeSums reloads the accumulators that keepSums stored.
-func (im *emitter) takeSums(p *openBand, copies []*env) {
+// reloadSums reloads the accumulators that saveSums stored.
+func (im *emitter) reloadSums(p *openBand, copies []*env) {
 	for j, c := range copies {
 		for i, u := range p.MultiPass.Loop.Updates {
 			c.regs.set(u.Slot, im.Load(im.sumPlace(p, i, int64(j)), im.Lanes, nil))
@@ -104,14 +104,14 @@ func (im *emitter) takeSums(p *openBand, copies []*env) {
 // endSums emits the epilogue.
 func (im *emitter) endSums(p *openBand, copies []*env) {
 	sum := p.MultiPass.Loop
-	im.until(p.Leaf, sum, copies)
-	im.takeSums(p, copies)
+	im.bodyBefore(p.Leaf, sum, copies)
+	im.reloadSums(p, copies)
 	at := slices.IndexFunc(p.Leaf.Parts, func(x analysis.Part) bool { return x.Sub == sum })
 	im.body(&analysis.Region{Parts: p.Leaf.Parts[at+1:]}, copies)
 }
 
-// until emits the parts of a region before one of its loops.
-func (im *emitter) until(r, sum *analysis.Region, copies []*env) {
+// bodyBefore emits the parts of a region before one of its loops.
+func (im *emitter) bodyBefore(r, sum *analysis.Region, copies []*env) {
 	at := slices.IndexFunc(r.Parts, func(x analysis.Part) bool { return x.Sub == sum })
 	im.body(&analysis.Region{Parts: r.Parts[:at]}, copies)
 }
@@ -128,7 +128,7 @@ func (im *emitter) sumPlace(p *openBand, i int, j int64) *ir.Place {
 	return &ir.Place{Buf: q.Sums[i], Terms: at.terms, Off: at.off + j*a.Unit, Stride: 1}
 }
 
-// addRows goes on with the sums of unit j: n rows from at on. Their terms are combined before they are added.
+// addRows adds n rows, from at on, to the partial sums of unit j. The rows are added to each other first.
 func (im *emitter) addRows(p *openBand, c *env, j int64, at linear, n int64) {
 	q := p.MultiPass
 	terms := make([][]*ir.Value, len(q.Loop.Updates))

@@ -10,11 +10,11 @@ import (
 	"polygrad/core/uop"
 )
 
-// onlineSoftmax emits the second product of a kernel that streams, for the register tile of each lane, with all that it needs of the first one and of
-// the softmax. A row of which all scores so far are minus infinity has the exponentials 0, so it is NaN only if all of them are.
+// onlineSoftmax emits the second product, with the first one and the softmax inside its loop, for the register tile of each lane. While all
+// scores of a row are minus infinity its exponentials are 0, so it is NaN only if all of them are.
 func (im *emitter) onlineSoftmax(q *plan.OnlineSoftmax, copies []*env) {
 	for _, b := range q.Unused {
-		im.BeginReadOnly(b) // nothing is stored there
+		im.BeginReadOnly(b) // scores are not stored
 		defer im.EndReadOnly(b)
 	}
 	results, sum := im.at, q.Product.Innermost()
@@ -82,7 +82,7 @@ func (im *emitter) onlineSoftmax(q *plan.OnlineSoftmax, copies []*env) {
 	im.combine(sum, copies, 1, last[2*rows:], false, false)
 }
 
-// scores emits the scores of a step, row by row, and returns them with their environments. Those beyond the edges are minus infinity.
+// scores emits the scores of a step, row by row, and returns them with their environments. Scores beyond the edges are minus infinity.
 func (im *emitter) scores(q *plan.OnlineSoftmax, results *openBand, step *ir.Value) (scores []*ir.Value, copies []*env) {
 	p := &openBand{Band: q.Scores, tilings: map[*plan.Axis]*tiling{}}
 	around := newEnv(results.around)
@@ -121,7 +121,7 @@ func (im *emitter) scores(q *plan.OnlineSoftmax, results *openBand, step *ir.Val
 	return scores, copies
 }
 
-// exp is the exponential of a score without the maximum of its row.
+// exp is the exponential of a score minus the maximum of its row.
 func (im *emitter) exp(q *plan.OnlineSoftmax, results *openBand, score, max *ir.Value) *ir.Value {
 	d := newEnv(results.around)
 	d.vector = true
@@ -131,7 +131,7 @@ func (im *emitter) exp(q *plan.OnlineSoftmax, results *openBand, score, max *ir.
 	return im.Splat(im.eval(q.Exp))
 }
 
-// weighted is an exponential with its factors, for the score of an environment.
+// weighted multiplies an exponential by its factors.
 func (im *emitter) weighted(q *plan.OnlineSoftmax, results *openBand, v *ir.Value, score *env, step *ir.Value) *ir.Value {
 	if len(q.Weights) == 0 {
 		return v
@@ -165,7 +165,7 @@ func (im *emitter) times(v *ir.Value, w plan.Weight) *ir.Value {
 	return im.ALU(ir.Mul, v.Kind, v, by)
 }
 
-// alongRows combines a value of each row of a lane with those of the other lanes of these rows.
+// alongRows reduces a value of each row over the lanes of the row.
 func (im *emitter) alongRows(q *plan.OnlineSoftmax, op ir.Op, values []*ir.Value) []*ir.Value {
 	w := q.Scores.Workgroup
 	down, across := w.Rows.Spread, w.Columns.Spread
@@ -193,7 +193,7 @@ func (im *emitter) alongRows(q *plan.OnlineSoftmax, op ir.Op, values []*ir.Value
 	return out
 }
 
-// addOnline adds the terms of a step to sums: the exponentials of some columns at a time, and what they are multiplied with, go to shared
+// addOnline adds the terms of a step to the sums, a few columns at a time: the exponentials and the other operand are stored to workgroup
 // memory.
 func (im *emitter) addOnline(q *plan.OnlineSoftmax, copies []*env, exps, values []*ir.Value, step *ir.Value) []*ir.Value {
 	p := q.Product
@@ -211,15 +211,15 @@ func (im *emitter) addOnline(q *plan.OnlineSoftmax, copies []*env, exps, values 
 		loaded := im.loadStage(&others, func(d *env, step linear) {
 			at := im.addLinear(from, step, 1)
 			if q.Wide%p.Stage != 0 {
-				at = im.within(at, q.Wide)
+				at = im.clampPosition(at, q.Wide)
 			}
 			if at = im.addLinear(here, at, 1); q.Count%q.Wide != 0 {
-				at = im.within(at, q.Count)
+				at = im.clampPosition(at, q.Count)
 			}
 			im.bindSteps(d, p.SumLoops, at)
 		})
 		im.storeStage(&others, loaded, func() {
-			// The columns of a stage belong to neighbouring lanes.
+			// The columns of a stage are those of neighbouring lanes.
 			stage := im.Splat(im.intCast(ir.I32, l.Iter))
 			gate := im.Do(ir.Equal, ir.Bool, im.Do(ir.Shr, ir.I32, column, im.log2(p.Stage/across.Adjacent)), stage)
 			at := im.Do(ir.Sub, ir.I32, im.timesInt(column, across.Adjacent), im.timesInt(stage, p.Stage))

@@ -41,7 +41,7 @@ func (im *emitter) fillPacks(p *openBand, e *env) {
 	if a.Rest() == 0 {
 		return
 	}
-	im.onceIf(a.Region.Label()+" pack rest", w.tail, func() {
+	im.emitIf(a.Region.Label()+" pack rest", w.tail, func() {
 		base := linear{off: a.Full() * a.Tile()}
 		n := a.Rest()
 		var last *ir.Value
@@ -84,8 +84,8 @@ type span struct {
 	n    int64
 }
 
-// fillTile emits the loops of a sum, from one of them on and over a span of it, around the computation of the packed vectors of one
-// tile. The innermost loop is unrolled by the number of lanes, so that vectors can be transposed in registers.
+// fillTile emits the loops of a sum, from loop i on and over a span of it, around the computation of the packed vectors of one tile. The
+// innermost loop is unrolled by the number of lanes, so that vectors can be transposed in registers.
 func (im *emitter) fillTile(p *openBand, packs []*plan.Pack, sum *plan.SumLoops, depth int, s span, copies []*env, tile, step linear) {
 	r, side, n := sum.Loops[depth], int64(1), s.n
 	innermost := depth == len(sum.Loops)-1
@@ -106,7 +106,7 @@ func (im *emitter) fillTile(p *openBand, packs []*plan.Pack, sum *plan.SumLoops,
 					inner[j] = newEnv(e)
 					inner[j].linears.set(r.Rng, iteration)
 					if side > 1 {
-						inner[j].cross = &cross{r.Rng, int64(i)}
+						inner[j].transpose = &transposeLoop{r.Rng, int64(i)}
 					}
 				}
 				steps[i] = packStep{inner, im.addLinear(im.timesLinear(step, n), at, 1)}
@@ -128,8 +128,7 @@ type packStep struct {
 	number linear
 }
 
-// fillSteps stores several steps of the packs, unit by unit: vectors that are transposed together are stored before the next
-// are loaded.
+// fillSteps stores several steps of the packs, unit by unit, so that a transposed square is stored before the next one is loaded.
 func (im *emitter) fillSteps(packs []*plan.Pack, tile linear, steps []packStep) {
 	for _, q := range packs {
 		for j := range steps[0].copies {

@@ -5,7 +5,7 @@ import (
 	"polygrad/core/nest/plan"
 )
 
-// prefetch emits prefetches, at the beginning of a tile, of what its epilogue reads: one for each cache line.
+// prefetch prefetches the operands of the epilogue at the beginning of a tile, one cache line at a time.
 func (im *emitter) prefetch(p *openBand, copies []*env) {
 	type place struct {
 		buf  *ir.Buffer
@@ -18,7 +18,7 @@ func (im *emitter) prefetch(p *openBand, copies []*env) {
 			t := im.target(u.Src[0])
 			l := im.linearOf(t.index)
 			if l.lane != 1 {
-				break // the lanes that are left are done one by one
+				break // the remainder is scalar
 			}
 			if at := (place{t.buf, l.off * t.buf.Kind.Size() / plan.Line}); !asked[at] {
 				asked[at] = true

@@ -50,7 +50,7 @@ func (im *emitter) prefixes(a *plan.Axis, copies []*env) {
 	case rest == 0:
 	case !im.planned.Masks:
 		im.env = copies[0]
-		im.inOrder(r, copies, behind, im.Int(ir.I64, rest))
+		im.sequentialIterations(r, copies, behind, im.Int(ir.I64, rest))
 	default:
 		tail := im.lanesUpTo(rest)
 		if p.descending {
@@ -85,7 +85,7 @@ func (p *prefix) lastStep(lanes int) uint64 {
 	return uint64(lanes - 1)
 }
 
-// running is what a store makes of the register of a running reduction: its value after each of the steps of a vector.
+// running is the value of the register of a running reduction after each of the steps of a vector.
 func (im *emitter) running(p *prefix, st *uop.UOp) *ir.Value {
 	for _, u := range p.updates {
 		if !u.Stores(st) {

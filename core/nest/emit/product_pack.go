@@ -46,7 +46,7 @@ func (w *packer) panels(f func(number linear)) {
 		})
 	}
 	if a.Rest() > 0 {
-		w.onceIf(a.Region.Label()+" pack rest", a.win.tail, func() {
+		w.emitIf(a.Region.Label()+" pack rest", a.win.tail, func() {
 			w.base, w.n = linear{off: a.Full() * a.Tile()}, a.Rest()
 			f(w.scaled(a.win.count, 1))
 		})
@@ -63,8 +63,8 @@ type packer struct {
 	base linear
 	n    int64
 	per  int64 // numbers in a word
-	// worst is nonzero if numbers of the current block are out of the range that can be split; nil if that is not checked.
-	worst *ir.Value
+	// rangeFlag is large if numbers of the current block are out of the range that can be split; nil if none were checked.
+	rangeFlag *ir.Value
 }
 
 // stepMaker packs a step: live numbers from k on.
@@ -113,7 +113,7 @@ func (w *packer) step(e *env, panel, number, k linear, live int64) {
 		} else {
 			w.blockAcross(e, at, base, rows, k, live)
 		}
-		w.keepWorst()
+		w.saveRangeFlag()
 	}
 }
 
@@ -147,9 +147,9 @@ func (w *packer) blockAcross(e *env, to, base linear, rows int64, k linear, live
 	}
 	for t := range words {
 		if w.o.Columns {
-			w.put(to, t, words[t])
+			w.storeBlock(to, t, words[t])
 		} else {
-			w.put(to, t, w.turn(words[t], rows))
+			w.storeBlock(to, t, w.transposeWords(words[t], rows))
 		}
 	}
 }
@@ -166,9 +166,9 @@ func (w *packer) blockAlong(e *env, to, base linear, rows int64, k linear, live 
 	}
 	for t := range words {
 		if w.o.Columns {
-			w.put(to, t, w.turn(words[t], ir.DotBlock))
+			w.storeBlock(to, t, w.transposeWords(words[t], ir.DotBlock))
 		} else {
-			w.put(to, t, words[t])
+			w.storeBlock(to, t, words[t])
 		}
 	}
 }
@@ -188,11 +188,11 @@ func (w *packer) row(e *env, to, base linear, i int64, k linear, live int64) []*
 		}
 		return d
 	}
-	if v := w.ready(bind(0), live); v != nil {
+	if v := w.packedInMemory(bind(0), live); v != nil {
 		return []*ir.Value{v}
 	}
 	// Narrow elements are stored contiguously and read as words.
-	narrow := w.narrowed(w.o.Buf)
+	narrow := w.asNumbers(w.o.Buf)
 	out := make([]*ir.Value, w.q.Splits)
 	stores := make([][]*ir.Value, w.q.Splits)
 	for x := range w.per {
@@ -223,8 +223,8 @@ func (w *packer) row(e *env, to, base linear, i int64, k linear, live int64) []*
 	return out
 }
 
-// ready returns a row of words if memory has the needed layout, else nil.
-func (w *packer) ready(d *env, live int64) *ir.Value {
+// packedInMemory loads a row of words if memory has the packed layout, else it returns nil.
+func (w *packer) packedInMemory(d *env, live int64) *ir.Value {
 	u := w.o.U
 	for u.Op == uop.Cast {
 		u = u.Src[0]
@@ -240,7 +240,7 @@ func (w *packer) ready(d *env, live int64) *ir.Value {
 	if !ok || at.Gate != nil || at.Index != nil || at.Stride != 1 || at.Off%w.per != 0 {
 		return nil
 	}
-	words := &ir.Place{Buf: w.wide(at.Buf), Off: at.Off / w.per, Stride: 1}
+	words := &ir.Place{Buf: w.asWords(at.Buf), Off: at.Off / w.per, Stride: 1}
 	for _, t := range at.Terms {
 		if t.Coef%w.per != 0 {
 			return nil
@@ -274,7 +274,7 @@ func (w *packer) codes(d *env) []*ir.Value {
 	return []*ir.Value{w.Splat(w.ALU(ir.And, ir.I32, w.flipped(v), w.Int(ir.I32, 0xFF)))}
 }
 
-// flipped is a vector of bytes, or of words of them, as it is packed.
+// flipped flips the top bits of a vector of bytes, or of words of bytes, if the operand is packed so.
 func (w *packer) flipped(v *ir.Value) *ir.Value {
 	if !w.o.Flipped {
 		return v
@@ -291,8 +291,8 @@ func (w *packer) word(codes []*ir.Value) *ir.Value {
 	return v
 }
 
-// turn transposes rows of words in registers; n of the results are used.
-func (w *packer) turn(rows []*ir.Value, n int64) []*ir.Value {
+// transposeWords transposes rows of words in registers; n of the results are used.
+func (w *packer) transposeWords(rows []*ir.Value, n int64) []*ir.Value {
 	for len(rows) < ir.DotBlock {
 		rows = append(rows, rows[0])
 	}
@@ -303,8 +303,8 @@ func (w *packer) turn(rows []*ir.Value, n int64) []*ir.Value {
 	return out
 }
 
-// put stores the rows of a block; those that are nil are stored already.
-func (w *packer) put(to linear, term int, rows []*ir.Value) {
+// storeBlock stores the rows of a block; nil rows are stored already.
+func (w *packer) storeBlock(to linear, term int, rows []*ir.Value) {
 	for i, v := range rows {
 		if v != nil {
 			w.Store(&ir.Place{Buf: w.o.Buf, Terms: to.terms, Off: to.off + int64(term)*w.o.Blocks*ir.DotWords + int64(i)*ir.DotBlock, Stride: 1}, v)
@@ -312,8 +312,8 @@ func (w *packer) put(to linear, term int, rows []*ir.Value) {
 	}
 }
 
-// narrowed is a buffer of words as one of the numbers in them.
-func (w *packer) narrowed(b *ir.Buffer) *ir.Buffer {
+// asNumbers is a buffer of words viewed as a buffer of narrow numbers.
+func (w *packer) asNumbers(b *ir.Buffer) *ir.Buffer {
 	n := *b
 	n.Kind, n.Size = ir.U16, b.Size*w.per
 	if w.per == 4 {
@@ -323,8 +323,8 @@ func (w *packer) narrowed(b *ir.Buffer) *ir.Buffer {
 	return &n
 }
 
-// wide is a buffer of narrow numbers as one of words.
-func (w *packer) wide(b *ir.Buffer) *ir.Buffer {
+// asWords is a buffer of narrow numbers viewed as a buffer of words.
+func (w *packer) asWords(b *ir.Buffer) *ir.Buffer {
 	n := *b
 	n.Kind, n.Size = ir.U32, b.Size/w.per
 	if b.Size < 0 {

@@ -5,10 +5,10 @@ import (
 	"polygrad/core/nest/plan"
 )
 
-// split is the codes of the three parts of an F32, each rounded to nearest so that the remainder is exact.
+// split returns the encodings of the three BF16 parts of an F32, each rounded to nearest, so that the remainder is exact.
 func (w *packer) split(v *ir.Value) []*ir.Value {
 	v = w.Splat(v)
-	w.check(v)
+	w.checkRange(v)
 	out := make([]*ir.Value, plan.SplitTerms)
 	for i := range out {
 		bits := w.Legal(ir.Add, ir.U32, w.Bitcast(ir.F32, ir.U32, v), w.Int(ir.U32, 0x8000))
@@ -19,30 +19,30 @@ func (w *packer) split(v *ir.Value) []*ir.Value {
 	return out
 }
 
-// check notes how far a number is above the least that can be split; 0 is in range.
-func (w *packer) check(v *ir.Value) {
+// checkRange accumulates the distance of a magnitude above the least that can be split; it is huge for smaller ones, and 0 counts as in
+// range.
+func (w *packer) checkRange(v *ir.Value) {
 	mag := w.Legal(ir.And, ir.U32, w.Bitcast(ir.F32, ir.U32, v), w.Int(ir.U32, 0x7FFFFFFF))
 	above := w.Legal(ir.Sub, ir.U32, mag, w.Int(ir.U32, plan.LeastNormal))
 	above = w.Where(ir.U32, w.Compare(ir.Equal, mag, w.Int(ir.U32, 0)), mag, above)
-	if w.worst == nil {
-		w.worst = above
+	if w.rangeFlag == nil {
+		w.rangeFlag = above
 	} else {
-		w.worst = w.Legal(ir.Max, ir.U32, w.worst, above)
+		w.rangeFlag = w.Legal(ir.Max, ir.U32, w.rangeFlag, above)
 	}
 }
 
-// keepWorst accumulates the range flag of a block into the operand's flag in memory.
-func (w *packer) keepWorst() {
-	if w.worst == nil {
+// saveRangeFlag accumulates the range flag of a block into the operand's flag in memory.
+func (w *packer) saveRangeFlag() {
+	if w.rangeFlag == nil {
 		return
 	}
 	at := &ir.Place{Buf: w.o.Range, Stride: 1}
-	w.Store(at, w.Legal(ir.Max, ir.U32, w.worst, w.Load(at, w.Lanes, nil)))
-	w.worst = nil
+	w.Store(at, w.Legal(ir.Max, ir.U32, w.rangeFlag, w.Load(at, w.Lanes, nil)))
+	w.rangeFlag = nil
 }
 
-// beginRange and endRange enclose the packing of an operand: the accumulated flag becomes the operand's bad, 1 if a number is out of
-// range and else 0.
+// beginRange and endRange enclose the packing of an operand: they set its entry in openBand.bad to 1 if a number is out of range, else 0.
 func (w *packer) beginRange() {
 	if w.q.Splits > 1 {
 		w.Store(&ir.Place{Buf: w.o.Range, Stride: 1}, w.Splat(w.Int(ir.U32, 0)))
@@ -58,7 +58,7 @@ func (w *packer) endRange() {
 	w.p.bad[w.o] = w.Cast(ir.I64, out)
 }
 
-// guarded makes a tile of a product, or, where an operand cannot be split, computes it as it stands.
+// guarded emits a tile of a product, with a fallback without splitting where an operand is out of range.
 func (im *emitter) guarded(p *openBand, e *env) {
 	q := p.Product
 	if q.Splits == 1 {
@@ -67,11 +67,11 @@ func (im *emitter) guarded(p *openBand, e *env) {
 	}
 	bad := im.Legal(ir.Or, ir.I64, p.bad[q.Rows], p.bad[q.Columns])
 	good := im.Legal(ir.Sub, ir.I64, im.Int(ir.I64, 1), bad)
-	im.onceIf("split", good, func() { im.productTile(p, e) })
+	im.emitIf("split", good, func() { im.productTile(p, e) })
 	if !p.pass.last {
 		return
 	}
-	im.onceIf("not split", bad, func() {
+	im.emitIf("not split", bad, func() {
 		outer := im.at
 		im.at = p
 		im.rowsOfTile(p, e, func(copies []*env, _ func(int) *ir.Place) { im.body(p.Leaf, copies) })

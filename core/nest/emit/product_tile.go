@@ -29,8 +29,7 @@ func (im *emitter) productTile(p *openBand, e *env) {
 	}
 }
 
-// rowsOfTile makes loops over the rows of the tile at work, and calls f with copies for a few rows and where the sums of
-// each are.
+// rowsOfTile loops over the rows of the current tile, a few at a time, and calls f with their copies and the places of their sums.
 func (im *emitter) rowsOfTile(p *openBand, e *env, f func(copies []*env, place func(copy int) *ir.Place)) {
 	const together = 4 // rows
 	q := p.Product
@@ -80,7 +79,7 @@ func (im *emitter) results(p *openBand, copies []*env, place func(copy int) *ir.
 	q := p.Product
 	outer := im.at
 	im.at = p
-	im.until(p.Leaf, q.Loop, copies)
+	im.bodyBefore(p.Leaf, q.Loop, copies)
 	for i, c := range copies {
 		v := im.Load(place(i), im.Lanes, nil)
 		if init := im.register(c, q.Update.Slot); init.Op != ir.Const || init.Bits != 0 {

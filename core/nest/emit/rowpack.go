@@ -36,15 +36,15 @@ func (im *emitter) fillRowPacks(p *openBand, e *env) {
 		})
 	}
 	if a.Dynamic {
-		im.eachLeft(a, a.Region.Label()+" pack rest", func(base linear) { fill(im.scaled(w.count, 1), base, 1, (*plan.RowPack).Single) })
+		im.eachRemaining(a, a.Region.Label()+" pack rest", func(base linear) { fill(im.scaled(w.count, 1), base, 1, (*plan.RowPack).Single) })
 	} else if a.Rest() > 0 {
-		im.onceIf(a.Region.Label()+" pack rest", w.tail, func() {
+		im.emitIf(a.Region.Label()+" pack rest", w.tail, func() {
 			fill(im.scaled(w.count, 1), linear{off: a.Full() * a.Tile()}, a.Rest(), planned)
 		})
 	}
 }
 
-// rowSteps makes the loops of a sum, from one on, around body, which gets several steps of the innermost one at a time.
+// rowSteps emits the loops of a sum, from loop i on, around body, which gets several steps of the innermost loop at a time.
 func (im *emitter) rowSteps(p *openBand, sum *plan.SumLoops, depth int, e *env, step linear, body func(r *analysis.Region, e *env, step linear, n int64)) {
 	r, together := sum.Loops[depth], int64(1)
 	innermost := depth == len(sum.Loops)-1
@@ -99,7 +99,7 @@ func (im *emitter) fillRows(q *plan.RowPack, a *plan.Axis, r *analysis.Region, e
 		}
 		return im.Do(ir.Less, ir.Bool, im.New(ir.Lane, ir.I32, im.Lanes, 0), im.Int(ir.I32, left))
 	}
-	switch q.Way {
+	switch q.Method {
 	case plan.ByRows:
 		for step := range steps {
 			for row := int64(0); row < live; row += lanes {
@@ -113,7 +113,7 @@ func (im *emitter) fillRows(q *plan.RowPack, a *plan.Axis, r *analysis.Region, e
 		for first := int64(0); first < live; first += lanes {
 			rows := make([]*ir.Value, lanes)
 			for i := range rows {
-				// Rows after the last one are copies of it; they are not used.
+				// Rows beyond the last are unused copies of it.
 				row := min(first+int64(i), live-1)
 				rows[i] = im.Splat(value(0, row, func(d *env, s, _ *linear) { s.lane, d.vector, d.tail = 1, true, tail(steps) }))
 			}
@@ -149,7 +149,7 @@ func (im *emitter) fillRows(q *plan.RowPack, a *plan.Axis, r *analysis.Region, e
 	}
 }
 
-// bound is what the range of a loop is bound to.
+// bound is the binding of the range of a loop.
 func (im *emitter) bound(e *env, r *analysis.Region) linear {
 	l, ok := e.linear(r.Rng)
 	if !ok {
@@ -158,7 +158,7 @@ func (im *emitter) bound(e *env, r *analysis.Region) linear {
 	return l
 }
 
-// room is the number of elements of a step of packed rows that belong to one row.
+// room is the number of elements of a row in a step of packed rows.
 func (a *tiling) room(lanes int) int64 {
 	if a.Broadcast {
 		return int64(lanes)

@@ -5,7 +5,7 @@ import (
 	"polygrad/core/nest/plan"
 )
 
-// bind says what the loops of an axis are in an environment: the iteration at.
+// bind binds the loops of an axis to the iteration at.
 func (a *tiling) bind(e *env, at linear) {
 	if a.Inner == nil {
 		e.linears.set(a.Region.Rng, at)
@@ -19,7 +19,8 @@ func (a *tiling) bind(e *env, at linear) {
 	e.linears.set(a.Inner.Rng, linear{lane: 1, slow: -a.Split, split: a.Split})
 }
 
-// spread is a load in which groups of lanes read one element, or in reverse order, whatever its gate says of lanes; nil if the load has another form.
+// spread emits a load in which groups of lanes read the same element, or lanes read in reverse order, as a contiguous load and a
+// permutation; nil for other loads.
 func (im *emitter) spread(t target, k ir.Kind) *ir.Value {
 	l := im.addressOf(t.index)
 	if im.Machine.Invocations || l.index != nil || k == ir.Bool || l.slow == 0 && t.gate != nil {
@@ -28,9 +29,9 @@ func (im *emitter) spread(t target, k ir.Kind) *ir.Value {
 	if l.slow == 0 {
 		return im.reversedTail(t, k, l)
 	}
-	wanted := []uint64(nil) // lanes, nil for all
+	wanted := []uint64(nil) // the lanes whose gate is true, nil for all
 	if t.gate != nil {
-		if wanted = im.ByLane(im.eval(t.gate)); wanted == nil || im.env.rows != nil {
+		if wanted = im.ConstLanes(im.eval(t.gate)); wanted == nil || im.env.rows != nil {
 			return nil
 		}
 	}
@@ -62,14 +63,14 @@ func (im *emitter) spread(t target, k ir.Kind) *ir.Value {
 		at.Gate = im.lanesUpTo(last + 1)
 	}
 	if first > 0 {
-		at.Gate = im.also(im.lanesFrom(first), at.Gate)
+		at.Gate = im.andMasks(im.lanesFrom(first), at.Gate)
 	}
 	v := im.LoadAs(k, at, im.Lanes, im.Splat(im.Constant(k, 0)))
 	return im.New(ir.Spread, v.Kind, im.Lanes, pattern, v)
 }
 
-// reversedTail is a load of a few elements in reverse order, by the lanes before the end of an axis; nil for other loads. They are loaded in
-// order: lanes that are shut would be gathered.
+// reversedTail emits a masked load in reverse order, at the end of an axis, as a contiguous load and a permutation; nil for other loads. A
+// masked reversed load would be a gather.
 func (im *emitter) reversedTail(t target, k ir.Kind, l linear) *ir.Value {
 	tail := im.env.tail
 	if l.lane != -1 || tail == nil || tail.Args[1].Op != ir.Const || im.env.rows != nil {
@@ -85,7 +86,7 @@ func (im *emitter) reversedTail(t target, k ir.Kind, l linear) *ir.Value {
 	return im.New(ir.Spread, v.Kind, im.Lanes, pattern, v)
 }
 
-// interleaved is a load whose lanes come from several rows of neighbours in turn.
+// interleaved emits a load whose lanes alternate between several contiguous rows.
 func (im *emitter) interleaved(t target, k ir.Kind, l linear, lanes int64) *ir.Value {
 	var out *ir.Value
 	turn := im.valueOf(linear{off: l.from, lane: 1, slow: -l.split, split: l.split, from: l.from}, ir.I32)
@@ -110,8 +111,8 @@ func (im *emitter) interleaved(t target, k ir.Kind, l linear, lanes int64) *ir.V
 	return out
 }
 
-// also is where two masks are true; the second one is nil for all lanes.
-func (im *emitter) also(x, y *ir.Value) *ir.Value {
+// andMasks is the conjunction of two masks; the second may be nil for all lanes.
+func (im *emitter) andMasks(x, y *ir.Value) *ir.Value {
 	if y == nil {
 		return x
 	}

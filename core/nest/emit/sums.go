@@ -20,22 +20,22 @@ func (im *emitter) reduce(r *analysis.Region, copies []*env) {
 		im.acrossLanes(n, copies)
 	case n.Form == plan.AroundVectors:
 		im.aroundVectors(r, copies)
-	case n.Form == plan.Sequential && n.Straight(int64(len(copies))):
-		im.straight(r, copies)
+	case n.Form == plan.Sequential && n.FullyUnrolled(int64(len(copies))):
+		im.unrollFully(r, copies)
 	case n.Form == plan.Sequential:
 		im.sequential(r, copies)
 	case n.Form == plan.Along:
-		im.along(n, copies)
+		im.vectorReduction(n, copies)
 	case n.Form == plan.AlongUnknown:
-		im.alongUnknown(n, copies)
+		im.vectorReductionDynamic(n, copies)
 	default:
 		im.unrolled(n, copies)
 	}
 }
 
-// alongUnknown spreads a loop over the lanes of vectors whose trip count is known only at run time: whole iterations of all
-// accumulators, then one that is masked, or scalar ones on machines without masks.
-func (im *emitter) alongUnknown(p *plan.Reduction, copies []*env) {
+// vectorReductionDynamic vectorizes a loop whose trip count is known only at run time: whole iterations of all accumulators, then a masked
+// one, or scalar ones on machines without masks.
+func (im *emitter) vectorReductionDynamic(p *plan.Reduction, copies []*env) {
 	r, lanes := p.Loop, p.Lanes
 	ways := p.Ways(int64(len(copies)), -1)
 	step := ways * lanes
@@ -53,7 +53,7 @@ func (im *emitter) alongUnknown(p *plan.Reduction, copies []*env) {
 	if im.planned.Masks && p.Multiple%step != 0 {
 		once := im.Do(ir.Cast, ir.I64, im.Do(ir.Less, ir.Bool, im.Int(ir.I64, 0), left))
 		im.Builder.Loop(r.Label()+" rest", once, func(l *ir.Loop) {
-			s = s.goOn(l, int(ways))
+			s = s.resume(l, int(ways))
 			for w := range ways {
 				s.step(int(w), im.addLinear(done, linear{off: w * lanes, lane: 1}, 1), im.lanesBelow(left, linear{off: w * lanes}), true)
 			}
@@ -62,7 +62,7 @@ func (im *emitter) alongUnknown(p *plan.Reduction, copies []*env) {
 	s.finish(true)
 	if !im.planned.Masks && p.Multiple%step != 0 {
 		im.env = copies[0]
-		im.oneByOne(r, copies, left, done)
+		im.scalarIterations(r, copies, left, done)
 	}
 }
 
@@ -82,7 +82,7 @@ type sums struct {
 	phis   []*ir.PhiVar
 }
 
-// newSums makes the phis of the accumulators, a number of ways for each register.
+// newSums makes the phis of the accumulators, `ways` for each register.
 func (im *emitter) newSums(l *ir.Loop, r *analysis.Region, copies []*env, ways int, vectors bool) *sums {
 	return im.sumsFrom(l, r, copies, ways, im.firstSums(r, copies, ways, vectors))
 }
@@ -116,8 +116,8 @@ func (im *emitter) sumsFrom(l *ir.Loop, r *analysis.Region, copies []*env, ways 
 	return s
 }
 
-// goOn continues the first ways of the accumulators in another loop, from their final values.
-func (s *sums) goOn(l *ir.Loop, ways int) *sums {
+// resume continues the first ways of the accumulators in another loop, from their final values.
+func (s *sums) resume(l *ir.Loop, ways int) *sums {
 	next := *s
 	next.l, next.phis = l, slices.Clone(s.phis)
 	for i, p := range s.phis {
@@ -132,7 +132,7 @@ func (s *sums) phi(copy, way, update int) *ir.PhiVar {
 	return s.phis[(copy*s.ways+way)*len(s.r.Updates)+update]
 }
 
-// step emits one iteration of one way, with the range bound to at; lanes that tail masks add nothing.
+// step emits one iteration of one accumulator of each register, with the range bound to at; lanes that tail masks off add nothing.
 func (s *sums) step(way int, at linear, tail *ir.Value, vectors bool) {
 	im := s.im
 	inner := make([]*env, len(s.copies))
@@ -141,7 +141,7 @@ func (s *sums) step(way int, at linear, tail *ir.Value, vectors bool) {
 		d.linears.set(s.r.Rng, at)
 		d.vector = d.vector || vectors
 		if vectors {
-			d.tail = im.both(d.tail, tail)
+			d.tail = im.andGates(d.tail, tail)
 		}
 		for j, u := range s.r.Updates {
 			p := s.phi(i, way, j)
@@ -172,31 +172,31 @@ func (s *sums) step(way int, at linear, tail *ir.Value, vectors bool) {
 	}
 }
 
-// fused is a sum as one fused multiply-add for each product among its terms, if the processor has it.
+// fused emits a sum with a fused multiply-add for each product among its terms, if the machine has it.
 func (im *emitter) fused(v, sum *ir.Value) *ir.Value {
 	if !im.Machine.FMA || v.Op != ir.Add || v.Kind != ir.F32 && v.Kind != ir.F64 {
 		return v
 	}
 	for i, a := range v.Args {
 		if adds(a, sum) {
-			return im.plus(im.fused(a, sum), v.Args[1-i])
+			return im.accumulateTerm(im.fused(a, sum), v.Args[1-i])
 		}
 	}
 	return v
 }
 
-// adds reports whether a value is a sum or something that is added to it.
+// adds reports whether a value is a sum.
 func adds(v, sum *ir.Value) bool {
 	return v == sum || v.Op == ir.Add && (adds(v.Args[0], sum) || adds(v.Args[1], sum))
 }
 
-// plus adds a term to a sum: a product by a fused multiply-add, a sum of products term by term.
-func (im *emitter) plus(sum, term *ir.Value) *ir.Value {
+// accumulateTerm adds a term to a sum: products by fused multiply-add, sums of products term by term.
+func (im *emitter) accumulateTerm(sum, term *ir.Value) *ir.Value {
 	switch {
 	case term.Op == ir.Mul:
 		return im.New(ir.FMA, term.Kind, term.Lanes, 0, term.Args[0], term.Args[1], sum)
 	case term.Op == ir.Add && hasProduct(term):
-		return im.plus(im.plus(sum, term.Args[0]), term.Args[1])
+		return im.accumulateTerm(im.accumulateTerm(sum, term.Args[0]), term.Args[1])
 	}
 	return im.ALU(ir.Add, sum.Kind, sum, term)
 }
@@ -269,16 +269,16 @@ func (im *emitter) neutral(op ir.Op, k ir.Kind) *ir.Value {
 	return im.Constant(k, 0)
 }
 
-// along spreads the iterations of a reduction loop over the lanes of vectors.
-func (im *emitter) along(p *plan.Reduction, copies []*env) {
+// vectorReduction vectorizes a reduction loop.
+func (im *emitter) vectorReduction(p *plan.Reduction, copies []*env) {
 	if w := im.widthOf(p, copies); w.vectors() > 0 {
-		last := im.alongFrom(p, w, copies, im.firstSums(p.Loop, copies, int(w.ways), true))
+		last := im.vectorIterations(p, w, copies, im.firstSums(p.Loop, copies, int(w.ways), true))
 		im.combine(p.Loop, copies, int(w.ways), last, true, false)
 	}
-	im.alongRest(p, copies)
+	im.vectorRemainder(p, copies)
 }
 
-// width is how a loop is spread over vectors: full iterations of all accumulators, rest vectors, then scalar iterations from done on.
+// width splits the iterations of a vectorized loop: full iterations of all accumulators, rest vectors, then scalar iterations from done on.
 type width struct{ ways, full, rest, done int64 }
 
 func (w width) vectors() int64 { return w.full*w.ways + w.rest }
@@ -301,8 +301,8 @@ func (im *emitter) widthOf(p *plan.Reduction, copies []*env) width {
 	return w
 }
 
-// alongFrom emits the vectors of a loop and returns the values of the accumulators behind it, from those before.
-func (im *emitter) alongFrom(p *plan.Reduction, w width, copies []*env, values []*ir.Value) []*ir.Value {
+// vectorIterations emits the vectors of a loop and returns the values of the accumulators behind it, from those before.
+func (im *emitter) vectorIterations(p *plan.Reduction, w width, copies []*env, values []*ir.Value) []*ir.Value {
 	r, lanes := p.Loop, p.Lanes
 	step := w.ways * lanes
 	var s *sums
@@ -320,7 +320,7 @@ func (im *emitter) alongFrom(p *plan.Reduction, w width, copies []*env, values [
 			if s == nil {
 				s = im.sumsFrom(l, r, copies, int(w.ways), values)
 			} else {
-				s = s.goOn(l, int(w.rest))
+				s = s.resume(l, int(w.rest))
 			}
 			for i := range w.rest {
 				from := w.full*step + i*lanes
@@ -335,14 +335,14 @@ func (im *emitter) alongFrom(p *plan.Reduction, w width, copies []*env, values [
 	return s.finals()
 }
 
-// alongRest emits the scalar iterations behind the vectors of a loop.
-func (im *emitter) alongRest(p *plan.Reduction, copies []*env) {
+// vectorRemainder emits the scalar iterations behind the vectors of a loop.
+func (im *emitter) vectorRemainder(p *plan.Reduction, copies []*env) {
 	if done, n := im.widthOf(p, copies).done, p.Loop.Trip(); done < n {
-		im.range1(p.Loop, copies, span{linear{off: done}, n - done})
+		im.scalarRange(p.Loop, copies, span{linear{off: done}, n - done})
 	}
 }
 
-// aroundVectors emits a loop around one that is spread over vectors: the accumulators stay vectors until the outer loop ends.
+// aroundVectors emits a loop around a vectorized one: the accumulators stay vectors until the outer loop ends.
 func (im *emitter) aroundVectors(r *analysis.Region, copies []*env) {
 	p := im.planned.ReductionOf[r.Innermost()]
 	w := im.widthOf(p, copies)
@@ -350,14 +350,14 @@ func (im *emitter) aroundVectors(r *analysis.Region, copies []*env) {
 	im.combine(p.Loop, copies, int(w.ways), last, true, w.done < p.Loop.Trip())
 }
 
-// accumulate emits a loop, and those inside it down to one that is spread over vectors; it returns the accumulators behind it.
+// accumulate emits a loop and its inner loops down to a vectorized one; it returns the final accumulators.
 func (im *emitter) accumulate(p *plan.Reduction, w width, r *analysis.Region, copies []*env, values []*ir.Value) []*ir.Value {
-	for _, b := range im.keepStill(r) {
+	for _, b := range im.beginReadOnly(r) {
 		defer im.EndReadOnly(b)
 	}
 	if r == p.Loop {
-		values = im.alongFrom(p, w, copies, values)
-		im.alongRest(p, copies)
+		values = im.vectorIterations(p, w, copies, values)
+		im.vectorRemainder(p, copies)
 		return values
 	}
 	var s *sums
@@ -389,13 +389,13 @@ func (im *emitter) accumulate(p *plan.Reduction, w width, r *analysis.Region, co
 	return s.finals()
 }
 
-// range1 emits a scalar loop over part of a range.
-func (im *emitter) range1(r *analysis.Region, copies []*env, part span) {
-	im.oneByOne(r, copies, im.Int(ir.I64, part.n), part.from)
+// scalarRange emits a scalar loop over part of a range.
+func (im *emitter) scalarRange(r *analysis.Region, copies []*env, part span) {
+	im.scalarIterations(r, copies, im.Int(ir.I64, part.n), part.from)
 }
 
-// oneByOne emits a scalar loop over a number of iterations of a range, from a given one on.
-func (im *emitter) oneByOne(r *analysis.Region, copies []*env, count *ir.Value, from linear) {
+// scalarIterations emits a scalar loop over a number of iterations of a range, from a given one on.
+func (im *emitter) scalarIterations(r *analysis.Region, copies []*env, count *ir.Value, from linear) {
 	var s *sums
 	im.Builder.Loop(r.Label(), count, func(l *ir.Loop) {
 		s = im.newSums(l, r, copies, 1, false)
@@ -430,6 +430,6 @@ func (im *emitter) unrolled(p *plan.Reduction, copies []*env) {
 		s.finish(false)
 	}
 	if rest > 0 {
-		im.range1(r, copies, span{im.addLinear(all.from, linear{off: n - rest}, 1), rest})
+		im.scalarRange(r, copies, span{im.addLinear(all.from, linear{off: n - rest}, 1), rest})
 	}
 }

@@ -8,17 +8,16 @@ import (
 	"polygrad/core/uop"
 )
 
-// cross is the loop whose neighbouring iterations are unrolled copies, as many as a vector has lanes.
-type cross struct {
+// transposeLoop is the loop whose neighbouring iterations are unrolled copies, as many as a vector has lanes.
+type transposeLoop struct {
 	rng *uop.UOp
 	at  int64 // the number of the copy
 }
 
-// transposedLoad is the vector of a load from a place, as a lane of vectors that are loaded along the cross loop; nil if that
-// cannot be.
+// transposedLoad emits a load as a row of a transposed square of vectors loaded along the transpose loop; nil if it cannot.
 func (im *emitter) transposedLoad(t target, k ir.Kind, at *ir.Place) *ir.Value {
-	x := im.env.cross
-	if x == nil || at.Index != nil || at.Gate != nil || at.Stride == 0 || at.Stride == 1 || at.Stride == -1 || im.Changes(at.Buf) || k == ir.Bool {
+	x := im.env.transpose
+	if x == nil || at.Index != nil || at.Gate != nil || at.Stride == 0 || at.Stride == 1 || at.Stride == -1 || im.MayChange(at.Buf) || k == ir.Bool {
 		return nil
 	}
 	s := im.Slopes(x.rng).Of(t.index)
@@ -37,33 +36,33 @@ func (im *emitter) transposedLoad(t target, k ir.Kind, at *ir.Place) *ir.Value {
 	return im.Transposed(rows, lane)
 }
 
-// turned emits a loop whose iterations run in order, in rows that are the lanes of vectors: as many iterations as lanes at a time, whose
-// loads and stores are squares that are transposed in registers.
-func (im *emitter) turned(r *analysis.Region, copies []*env) {
+// transposedRows emits a sequential loop over rows that are the lanes of vectors: as many iterations as lanes at a time, whose loads and
+// stores are squares transposed in registers.
+func (im *emitter) transposedRows(r *analysis.Region, copies []*env) {
 	lanes, all := int64(im.Lanes), im.span(r)
 	squares := all.n / lanes
 	im.Builder.Loop(r.Label()+" squares", im.Int(ir.I64, squares), func(l *ir.Loop) {
 		im.carried(l, r, copies, func(inner []*env) {
 			from := im.addLinear(all.from, linear{terms: []ir.Term{{V: l.Iter, Coef: lanes}}}, 1)
 			for _, e := range inner {
-				im.square(r, e, from)
+				im.transposeSquare(r, e, from)
 			}
 		})
 	})
 	if rest := all.n % lanes; rest > 0 {
 		im.env = copies[0]
-		im.inOrder(r, copies, im.addLinear(all.from, linear{off: squares * lanes}, 1), im.Int(ir.I64, rest))
+		im.sequentialIterations(r, copies, im.addLinear(all.from, linear{off: squares * lanes}, 1), im.Int(ir.I64, rest))
 	}
 }
 
-// square emits as many iterations as lanes, from one on, and then what they store.
-func (im *emitter) square(r *analysis.Region, e *env, from linear) {
+// transposeSquare emits as many iterations as lanes, then their stores.
+func (im *emitter) transposeSquare(r *analysis.Region, e *env, from linear) {
 	lanes := int64(im.Lanes)
 	stored := map[*uop.UOp][]*ir.Value{}
 	var first *env
 	for i := range lanes {
 		step := newEnv(e)
-		step.cross = &cross{r.Rng, i}
+		step.transpose = &transposeLoop{r.Rng, i}
 		step.linears.set(r.Rng, im.addLinear(from, linear{off: i}, 1))
 		im.env = step
 		for _, p := range r.Parts {
@@ -99,7 +98,7 @@ func (im *emitter) square(r *analysis.Region, e *env, from linear) {
 	}
 }
 
-// toMemory reports whether an operation is a store that is not one to a register.
+// toMemory reports whether an operation is a store to memory.
 func toMemory(u *uop.UOp) bool { return u.Op == uop.Store && u.Src[0].DType.Space != uop.Reg }
 
 // transposedStores stores what copies have computed, if the rows of a tile stand side by side in memory and the lanes of
@@ -123,7 +122,7 @@ func (im *emitter) transposedStores(u *uop.UOp, copies []*env) bool {
 	for j := range units {
 		vals := make([]*ir.Value, im.Lanes)
 		for i := range vals {
-			// Rows that are not there stand for themselves as the first one; nothing stores them.
+			// Missing rows are copies of the first one; they are not stored.
 			im.env = copies[0]
 			if int64(i) < rows {
 				im.env = copies[int64(i)*units+j]

@@ -8,7 +8,7 @@ import (
 	"polygrad/core/nest/plan"
 )
 
-// bindSpread binds an axis whose units are an iteration of each of some lanes to unit i of the current tile.
+// bindSpread binds an axis that is distributed over lanes to unit i of the current tile.
 func (im *emitter) bindSpread(d *env, a *tiling, i int64) {
 	s := a.Spread
 	at := a.base
@@ -17,7 +17,7 @@ func (im *emitter) bindSpread(d *env, a *tiling, i int64) {
 	at = im.addLinear(at, linear{index: im.timesInt(im.laneAlong(s), s.Adjacent), high: most}, 1)
 	d.vector = true
 	if a.Count%a.Tile() != 0 {
-		d.tail = im.both(d.tail, im.Do(ir.Less, ir.Bool, im.valueOf(at, ir.I32), im.Int(ir.I32, a.Count)))
+		d.tail = im.andGates(d.tail, im.Do(ir.Less, ir.Bool, im.valueOf(at, ir.I32), im.Int(ir.I32, a.Count)))
 	}
 	a.bind(d, at)
 }
@@ -34,8 +34,8 @@ func (im *emitter) laneAlong(s *plan.Spread) *ir.Value {
 	return v
 }
 
-// both is the gate of lanes that two gates let through, each nil for all.
-func (im *emitter) both(x, y *ir.Value) *ir.Value {
+// andGates is the conjunction of two gates, each nil for all lanes.
+func (im *emitter) andGates(x, y *ir.Value) *ir.Value {
 	switch {
 	case x == nil:
 		return y
@@ -45,7 +45,7 @@ func (im *emitter) both(x, y *ir.Value) *ir.Value {
 	return im.ALU(ir.And, ir.Bool, im.Splat(x), im.Splat(y))
 }
 
-// log2 is the number of bits by which a power of two shifts.
+// log2 is the logarithm of a power of two.
 func (im *emitter) log2(n int64) *ir.Value {
 	bits := int64(0)
 	for ; n > 1; n /= 2 {
@@ -54,11 +54,11 @@ func (im *emitter) log2(n int64) *ir.Value {
 	return im.Int(ir.I32, bits)
 }
 
-// unrolledSteps is about how many products of a lane stand in an iteration of the loop over the steps of a stage.
+// unrolledSteps is the approximate number of multiply-adds of a lane in an iteration of the loop over the steps of a stage.
 const unrolledSteps = 256
 
-// inStages emits a sum whose operands are staged, for the register tile of each lane. A stage is loaded when its turn comes: on an H200 it
-// made no difference to load it into registers while the one before is computed.
+// inStages emits a sum with staged operands, for the register tile of each lane. Stages are not double-buffered: loading the next one into
+// registers during the computation made no difference on an H200.
 func (im *emitter) inStages(q *plan.StagedSum, copies []*env) {
 	in := q.Innermost()
 	values := im.firstSums(in, copies, 1, false)
@@ -66,7 +66,7 @@ func (im *emitter) inStages(q *plan.StagedSum, copies []*env) {
 	stage := func(from linear, steps int64) {
 		im.storeStage(q, im.loadStage(q, func(d *env, step linear) {
 			if steps < q.Stage {
-				step = im.within(step, steps)
+				step = im.clampPosition(step, steps)
 			}
 			im.bindStaged(d, q, from, step)
 		}), nil)
@@ -98,8 +98,8 @@ func (im *emitter) loadStage(q *plan.StagedSum, bind func(d *env, step linear)) 
 	var out []*ir.Value
 	for _, o := range q.Operands {
 		a := im.at.at(o.Axis)
-		for i := range im.partsOf(q, o) {
-			row, step, inside := im.part(q, o, i)
+		for i := range im.stagedPerLane(q, o) {
+			row, step, inside := im.stagedElement(q, o, i)
 			d := newEnv(im.at.around)
 			d.vector, d.tail = true, inside
 			if outer := im.at.Workgroup.OuterColumns; outer != nil && a.Axis == im.at.Workgroup.Columns {
@@ -122,20 +122,20 @@ func (im *emitter) loadStage(q *plan.StagedSum, bind func(d *env, step linear)) 
 func (im *emitter) bindTile(d *env, a *tiling, row linear) {
 	at := im.addLinear(a.base, row, 1)
 	if a.Count%a.Tile() != 0 {
-		at = im.within(at, a.Count)
+		at = im.clampPosition(at, a.Count)
 	}
 	a.bind(d, at)
 }
 
-// within is a position of each lane, or the last one if it is beyond so many: what lanes beyond an edge load is not used, and conditions
-// would keep loads from running at once.
-func (im *emitter) within(l linear, count int64) linear {
+// clampPosition clamps a position of each lane to an axis: values loaded beyond an edge are not used, and conditional loads would run one
+// after the other.
+func (im *emitter) clampPosition(l linear, count int64) linear {
 	v := im.Splat(im.valueOf(l, ir.I32))
 	last := im.Int(ir.I32, count-1)
 	return linear{index: im.Do(ir.Where, ir.I32, im.Do(ir.Less, ir.Bool, v, last), v, last), high: float64(count - 1)}
 }
 
-// storeStage stores what the lanes have loaded to shared memory, when all have done with what was there; more, if it is not nil, stores more.
+// storeStage stores the loaded elements to workgroup memory after a barrier; more, if not nil, stores further elements.
 func (im *emitter) storeStage(q *plan.StagedSum, values []*ir.Value, more func()) {
 	im.Barrier()
 	if more != nil {
@@ -143,8 +143,8 @@ func (im *emitter) storeStage(q *plan.StagedSum, values []*ir.Value, more func()
 	}
 	n := 0
 	for _, o := range q.Operands {
-		for i := range im.partsOf(q, o) {
-			row, step, inside := im.part(q, o, i)
+		for i := range im.stagedPerLane(q, o) {
+			row, step, inside := im.stagedElement(q, o, i)
 			to := im.addLinear(im.timesLinear(step, o.Row), row, 1)
 			im.Store(&ir.Place{Buf: o.Buf, Terms: to.terms, Off: to.off, Index: to.index, Gate: inside}, values[n])
 			n++
@@ -153,15 +153,15 @@ func (im *emitter) storeStage(q *plan.StagedSum, values []*ir.Value, more func()
 	im.Barrier()
 }
 
-// partsOf is how many elements of an operand a lane stages.
-func (im *emitter) partsOf(q *plan.StagedSum, o *plan.Staged) int64 {
+// stagedPerLane is the number of elements of an operand that a lane stages.
+func (im *emitter) stagedPerLane(q *plan.StagedSum, o *plan.Staged) int64 {
 	lanes := int64(im.Lanes)
 	return (im.at.Workgroup.Tile(o.Axis)*q.Stage + lanes - 1) / lanes
 }
 
-// part is the row in the tile and the step in the stage of element i of those that a lane stages; inside are the lanes that have one, nil
-// for all.
-func (im *emitter) part(q *plan.StagedSum, o *plan.Staged, i int64) (row, step linear, inside *ir.Value) {
+// stagedElement is the row in the tile and the step in the stage of the i-th element that a lane stages; inside masks the lanes that have
+// one, nil for all.
+func (im *emitter) stagedElement(q *plan.StagedSum, o *plan.Staged, i int64) (row, step linear, inside *ir.Value) {
 	lanes := int64(im.Lanes)
 	lane := func(below, n int64) linear {
 		return linear{index: im.laneAlong(&plan.Spread{Lanes: n, Stride: below}), high: float64(n - 1)}
@@ -170,7 +170,7 @@ func (im *emitter) part(q *plan.StagedSum, o *plan.Staged, i int64) (row, step l
 	if o.Along {
 		fast, n = n, fast
 	}
-	var x, y linear // along what neighbouring lanes stage, and across
+	var x, y linear // along the direction of neighbouring lanes, and across
 	if fast <= lanes {
 		below := min(lanes/fast, n)
 		x, y = lane(1, fast), lane(fast, below)
@@ -188,7 +188,7 @@ func (im *emitter) part(q *plan.StagedSum, o *plan.Staged, i int64) (row, step l
 	return x, y, inside
 }
 
-// addStage adds so many staged steps, from one on, to the values of accumulators.
+// addStage adds a number of staged steps to accumulators.
 func (im *emitter) addStage(q *plan.StagedSum, copies []*env, from linear, steps int64, values []*ir.Value) []*ir.Value {
 	together := max(min(unrolledSteps/int64(len(copies)), steps), 1)
 	done := int64(0)
@@ -205,7 +205,7 @@ func (im *emitter) addStage(q *plan.StagedSum, copies []*env, from linear, steps
 	if done == steps {
 		return values
 	}
-	// The loop of one iteration goes on with the same accumulators.
+	// The remainder is a loop of one iteration that continues the same accumulators.
 	var s *sums
 	im.Builder.Loop(q.Loops[0].Label()+" steps", im.Int(ir.I64, 1), func(l *ir.Loop) {
 		s = im.sumsFrom(l, q.Innermost(), copies, 1, values)
@@ -254,7 +254,7 @@ func (im *emitter) stagedStep(s *sums, q *plan.StagedSum, from, step linear) {
 	s.copies = copies
 }
 
-// bindStage finds where a stage is: the first iteration of the loop of its steps, and the iterations of the others.
+// bindStage computes the position of a stage: its first iteration of the loop of steps, and the iterations of the other loops.
 func (im *emitter) bindStage(q *plan.StagedSum, number *ir.Value) {
 	im.at.stage = nil
 	if q.Inner == nil {
@@ -309,8 +309,7 @@ func (im *emitter) bindSteps(d *env, sum *plan.SumLoops, step linear) {
 	}
 }
 
-// acrossLanes emits a sum whose steps are spread over lanes: those of a lane lie as far apart as there are lanes, so that neighbours read
-// neighbours.
+// acrossLanes emits a sum whose steps are distributed cyclically over lanes, so that neighbouring lanes load adjacent elements.
 func (im *emitter) acrossLanes(p *plan.Reduction, copies []*env) {
 	sp, q := im.at.Split, p.Series
 	in := q.Innermost()
@@ -342,7 +341,7 @@ func (im *emitter) acrossLanes(p *plan.Reduction, copies []*env) {
 			if s == nil {
 				s = im.sumsFrom(l, in, copies, int(ways), values)
 			} else {
-				s = s.goOn(l, int(min(left, ways)))
+				s = s.resume(l, int(min(left, ways)))
 			}
 			for w := range left {
 				i := each/ways*ways + w

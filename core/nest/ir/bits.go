@@ -56,7 +56,7 @@ func lowBits(c uop.Const) uint64 {
 	return v
 }
 
-// Wrap truncates an integer to the kind and extends it again to the width of its register.
+// Wrap truncates an integer to the kind and extends it to the width of its register.
 func (k Kind) Wrap(v int64) uint64 {
 	switch k {
 	case Bool:

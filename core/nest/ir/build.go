@@ -13,23 +13,24 @@ type Builder struct {
 	// places numbers buffers and terms, so that loads can be interned.
 	places map[string]int32
 	key    []byte
-	// Machine is what the code is for: operations that it lacks are written out.
+	// Machine is the target: operations that it lacks are expanded.
 	Machine Machine
-	// views are the buffers of small floats as integers, codes the bits of values that are numbers of a small kind,
-	// and maxima the values that are the greater of two floats.
+	// views maps buffers of small floats to the same memory as integers, codes small floats to their bits, maxima the maximum of
+	// two floats to its operands.
 	views  map[*Buffer]*Buffer
 	codes  map[codeKey]*Value
 	maxima map[*Value][2]*Value
-	// logs are the arguments of base-2 logarithms, sines the values of sinKey, turns the memory that argument reduction of sines uses.
+	// logs maps base-2 logarithms to their arguments; sines caches sines and cosines; pi is the scratch memory of their argument
+	// reduction.
 	logs  map[*Value]*Value
 	sines map[sinKey]*Value
 	pi    *piMemory
-	// readOnly is the memory, by Buffer.ID, that the kernel writes, but not in the loops at work; times counts such times.
+	// readOnly has, by Buffer.ID, the current read-only intervals of buffers that the kernel writes elsewhere.
 	readOnly  map[int32]readOnlyInterval
 	intervals uint64
 }
 
-// NewBuilder begins an empty kernel for vectors of so many lanes.
+// NewBuilder begins an empty kernel with vectors of the given number of lanes.
 func NewBuilder(name string, lanes int) *Builder {
 	k := &Kernel{Name: name, Root: &Block{}, Lanes: lanes, Items: 1}
 	return &Builder{
@@ -55,7 +56,7 @@ func (k valueKey) Hash() uint64 {
 	return MixHash(MixHash(h, k.bits), uint64(k.off))
 }
 
-// Unique makes a value that no other is equal to.
+// Unique makes a value that is not interned.
 func (b *Builder) Unique(v Value) *Value {
 	return b.add(b.table.Unique(v))
 }
@@ -64,38 +65,38 @@ func (b *Builder) add(v *Value) *Value {
 	b.next++
 	v.ID = b.next
 	if v.Block == nil {
-		v.settle(b.Root)
+		v.placeInBlock(b.Root)
 	}
 	return v
 }
 
-// settle places a value in the innermost block of its arguments, or in one that it must be in.
-func (v *Value) settle(outermost *Block) {
+// placeInBlock sets the placement block of a value: the innermost of the blocks of its operands and outermost.
+func (v *Value) placeInBlock(outermost *Block) {
 	v.Block = outermost
 	for _, a := range v.Args {
-		v.deepen(a)
+		v.deepenBlock(a)
 	}
 	if v.At == nil {
 		return
 	}
 	for _, t := range v.At.Terms {
-		v.deepen(t.V)
+		v.deepenBlock(t.V)
 	}
 	if v.At.Index != nil {
-		v.deepen(v.At.Index)
+		v.deepenBlock(v.At.Index)
 	}
 	if v.At.Gate != nil {
-		v.deepen(v.At.Gate)
+		v.deepenBlock(v.At.Gate)
 	}
 }
 
-func (v *Value) deepen(o *Value) {
+func (v *Value) deepenBlock(o *Value) {
 	if o.Block.Depth > v.Block.Depth {
 		v.Block = o.Block
 	}
 }
 
-// New returns the value of an operation on at most three arguments, the one that is there already if there is one.
+// New returns the interned value of an operation on at most three arguments.
 func (b *Builder) New(op Op, k Kind, lanes int, bits uint64, args ...*Value) *Value {
 	key := valueKey{op: op, kind: k, lanes: int32(lanes), bits: bits}
 	for i, a := range args {
@@ -123,7 +124,7 @@ func (b *Builder) keep(args []*Value) []*Value {
 	return kept
 }
 
-// Do applies an operation lane by lane; scalars among vectors stand for all lanes. Comparisons have their own kind.
+// Do applies an operation lane by lane; scalar operands among vectors are broadcast. k is the kind of the result, Bool for comparisons.
 func (b *Builder) Do(op Op, k Kind, args ...*Value) *Value {
 	lanes := 1
 	for _, a := range args {
@@ -141,7 +142,7 @@ func (b *Builder) Do(op Op, k Kind, args ...*Value) *Value {
 	return b.New(op, k, lanes, 0, args...)
 }
 
-// Splat is a scalar in every lane.
+// Splat broadcasts a scalar to all lanes.
 func (b *Builder) Splat(v *Value) *Value {
 	switch {
 	case v.Lanes > 1 || b.Lanes == 1:
@@ -161,8 +162,8 @@ func (b *Builder) Int(k Kind, v int64) *Value { return b.Constant(k, k.Wrap(v)) 
 // Float is a scalar F32 or F64 constant.
 func (b *Builder) Float(k Kind, f float64) *Value { return b.Constant(k, k.FloatBits(f)) }
 
-// Load is the load from a place. Loads of equal places are one in a read-only interval of their memory; others keep their place in
-// the block Cur.
+// Load loads from a place. Equal loads in a read-only interval of their buffer are the same value; loads of a buffer that may
+// change keep their position in the block Cur.
 func (b *Builder) Load(at *Place, lanes int, alt *Value) *Value {
 	var args []*Value
 	if at.Gate != nil {
@@ -184,29 +185,28 @@ func (b *Builder) Load(at *Place, lanes int, alt *Value) *Value {
 	}
 	v.Args = b.keep(args)
 	if ok {
-		v.settle(still.since)
+		v.placeInBlock(still.since)
 	}
 	return b.add(v)
 }
 
-// readOnlyInterval is a read-only interval of a buffer: no store to it happens in the loops that are made in the block since.
+// readOnlyInterval is an interval in which the emitted loops do not store to a buffer.
 type readOnlyInterval struct {
 	number uint64 // from 1
-	since  *Block
+	since  *Block // the block in which it began
 }
 
-// BeginReadOnly notes that no loop which is made from here in the block Cur writes to a buffer, until EndReadOnly: loads
-// from it that are equal are one meanwhile.
+// BeginReadOnly begins an interval in which no loop emitted in the block Cur stores to a buffer, so that equal loads of it are
+// the same value. EndReadOnly ends the interval.
 func (b *Builder) BeginReadOnly(buf *Buffer) {
 	b.intervals++
 	b.readOnly[buf.ID] = readOnlyInterval{b.intervals, b.Cur}
 }
 
-// EndReadOnly ends what BeginReadOnly began.
 func (b *Builder) EndReadOnly(buf *Buffer) { delete(b.readOnly, buf.ID) }
 
-// Changes reports whether stores of the loops at work may write to a buffer.
-func (b *Builder) Changes(buf *Buffer) bool {
+// MayChange reports whether the loops being emitted may store to a buffer.
+func (b *Builder) MayChange(buf *Buffer) bool {
 	_, still := b.readOnly[buf.ID]
 	return buf.Written && !still
 }
@@ -216,17 +216,17 @@ func (b *Builder) Store(at *Place, val *Value) {
 	b.Cur.Items = append(b.Cur.Items, Item{Store: &Store{At: at, Val: val, Pos: b.nextPos()}})
 }
 
-// Prefetch says in the block Cur that a place is needed soon.
+// Prefetch prefetches the cache line of a place.
 func (b *Builder) Prefetch(at *Place) { b.Cur.Items = append(b.Cur.Items, Item{Prefetch: at}) }
 
-// LoadQuad is the load of a vector of four elements of a shared buffer, in the block Cur.
+// LoadQuad loads a vector of four elements of a shared buffer.
 func (b *Builder) LoadQuad(at *Place, lanes int) *Value {
 	v := b.Unique(Value{Op: LoadQuad, Kind: at.Buf.Kind, Lanes: lanes, At: at, Block: b.Cur, Pos: b.nextPos()})
 	b.Cur.Items = append(b.Cur.Items, Item{Load: v})
 	return v
 }
 
-// Barrier has the invocations of a workgroup wait for one another.
+// Barrier synchronises the invocations of a workgroup.
 func (b *Builder) Barrier() { b.Cur.Items = append(b.Cur.Items, Item{Barrier: true}) }
 
 // Loop makes a loop in the block Cur and calls body, which emits its contents.
@@ -242,7 +242,7 @@ func (b *Builder) Loop(label string, count *Value, body func(l *Loop)) *Loop {
 	return l
 }
 
-// Phi makes a variable of a loop; its Next is to be set.
+// Phi makes a variable of a loop. The caller sets its Next.
 func (b *Builder) Phi(l *Loop, init *Value) *PhiVar {
 	p := &PhiVar{Init: init}
 	p.V = b.Unique(Value{Op: Phi, Kind: init.Kind, Lanes: init.Lanes, Loop: l, Block: l.Body})
@@ -257,14 +257,14 @@ func (b *Builder) Final(p *PhiVar) *Value {
 	return v
 }
 
-// Transposed is the vector of the lanes of one number of as many vectors as there are lanes.
+// Transposed is a row of a transposed square of vectors: lane `lane` of each of them.
 func (b *Builder) Transposed(rows []*Value, lane int64) *Value {
 	r0, n := rows[0], len(rows)
 	var ids []byte
 	for _, r := range rows {
 		ids = binary.AppendVarint(ids, int64(r.ID))
 	}
-	key := valueKey{op: Transpose, kind: r0.Kind, lanes: int32(n), bits: uint64(lane), place: b.numbered(ids)}
+	key := valueKey{op: Transpose, kind: r0.Kind, lanes: int32(n), bits: uint64(lane), place: b.internID(ids)}
 	v, found := b.table.Find(key, Value{Op: Transpose, Kind: r0.Kind, Lanes: n, Bits: uint64(lane)})
 	if found {
 		return v

@@ -1,6 +1,6 @@
 package ir
 
-// Cast converts a plain value to a kind by value.
+// Cast converts a plain value to a kind.
 func (b *Builder) Cast(k Kind, x *Value) *Value {
 	if k == Bool {
 		if x.Kind == Bool {
@@ -24,15 +24,15 @@ func (b *Builder) convert(k Kind, x *Value) *Value {
 		return v
 	}
 	if x.Op == Cast {
-		if from := x.Args[0]; from.Kind == Arithmetic(from.Kind) && holds(x.Kind, from.Kind) {
+		if from := x.Args[0]; from.Kind == Arithmetic(from.Kind) && representsAll(x.Kind, from.Kind) {
 			return b.convert(k, from)
 		}
 	}
 	return b.Do(Cast, k, x)
 }
 
-// holds reports whether a plain kind has all values of another.
-func holds(k, from Kind) bool {
+// representsAll reports whether a plain kind represents all values of another exactly.
+func representsAll(k, from Kind) bool {
 	switch {
 	case from == Bool:
 		return true
@@ -51,7 +51,7 @@ func (b *Builder) narrow(k Kind, v *Value) *Value {
 		return v
 	case k.Float():
 		return b.round(k, v)
-	case within(k, v, 4):
+	case fitsKind(k, v, 4):
 		return v
 	}
 	switch k {
@@ -64,8 +64,8 @@ func (b *Builder) narrow(k Kind, v *Value) *Value {
 	return b.Legal(Shr, I32, b.Legal(Shl, I32, v, by), by)
 }
 
-// within reports whether an I32 is known to be in the range of a narrow kind, looking at so many operations in a row.
-func within(k Kind, v *Value, depth int) bool {
+// fitsKind reports whether an I32 is known to be in the range of a narrow kind; depth limits how many operations it looks through.
+func fitsKind(k Kind, v *Value, depth int) bool {
 	if depth == 0 {
 		return false
 	}
@@ -80,26 +80,26 @@ func within(k Kind, v *Value, depth int) bool {
 		return in(IntOf(v.Kind, v.Bits))
 	case Cast:
 		from := v.Args[0].Kind
-		return from == Bool || narrowInt(from) && (from == k || holds(k, from))
+		return from == Bool || narrowInt(from) && (from == k || representsAll(k, from))
 	case And:
-		x, y := within(k, v.Args[0], depth-1), within(k, v.Args[1], depth-1)
+		x, y := fitsKind(k, v.Args[0], depth-1), fitsKind(k, v.Args[1], depth-1)
 		mask := v.Args[1]
 		return x && y || !k.Signed() && (x || y) || mask.Op == Const && int32(mask.Bits) >= 0 && in(int64(mask.Bits))
 	case Or, Xor, Max:
-		return within(k, v.Args[0], depth-1) && within(k, v.Args[1], depth-1)
+		return fitsKind(k, v.Args[0], depth-1) && fitsKind(k, v.Args[1], depth-1)
 	case Where:
-		return within(k, v.Args[1], depth-1) && within(k, v.Args[2], depth-1)
+		return fitsKind(k, v.Args[1], depth-1) && fitsKind(k, v.Args[2], depth-1)
 	case Shr:
 		if by := v.Args[1]; by.Op == Const {
-			// What is left of 32 bits, with a sign.
+			// The bits that remain of 32, with a sign.
 			left := 31 - min(by.Bits, 31)
-			return v.Kind == I32 && in(-1<<left) && in(1<<left-1) || within(k, v.Args[0], depth-1)
+			return v.Kind == I32 && in(-1<<left) && in(1<<left-1) || fitsKind(k, v.Args[0], depth-1)
 		}
 	}
 	return false
 }
 
-// Bitcast is the value of a kind whose bits in memory are those of a value of another.
+// Bitcast reinterprets the bits that a value has in memory as another kind.
 func (b *Builder) Bitcast(from, to Kind, v *Value) *Value {
 	v = b.plain(v)
 	switch {
@@ -132,8 +132,8 @@ func (b *Builder) Bitcast(from, to Kind, v *Value) *Value {
 	return b.decode(to, v)
 }
 
-// view is the memory of a buffer of small floats as the integers that its bits are.
-func (b *Builder) view(buf *Buffer) *Buffer {
+// bitsView is a buffer of small floats as a buffer of unsigned integers.
+func (b *Builder) bitsView(buf *Buffer) *Buffer {
 	v := b.views[buf]
 	if v == nil {
 		v = new(Buffer)
@@ -152,13 +152,13 @@ func (b *Builder) native(k Kind) bool {
 	return k == Arithmetic(k) || !k.Float() || k == F16 && b.Machine.F16C
 }
 
-// LoadAs is the load of a value of a kind. Alt is what lanes give where the place has a gate that is shut.
+// LoadAs loads a value of kind k. Lanes whose gate is false get alt.
 func (b *Builder) LoadAs(k Kind, at *Place, lanes int, alt *Value) *Value {
 	if b.native(k) {
 		return b.plain(b.Load(at, lanes, alt))
 	}
 	p := *at
-	p.Buf = b.view(at.Buf)
+	p.Buf = b.bitsView(at.Buf)
 	if alt != nil {
 		alt = b.encode(k, b.plain(alt))
 	}
@@ -171,7 +171,7 @@ func (b *Builder) StoreAs(at *Place, v *Value) {
 	v = b.plain(v)
 	if !b.native(k) {
 		p := *at
-		p.Buf = b.view(at.Buf)
+		p.Buf = b.bitsView(at.Buf)
 		b.Store(&p, b.encode(k, v))
 		return
 	}

@@ -91,7 +91,7 @@ func (k *Kernel) half(v *Value) (bits uint64, ok bool) {
 		}
 		return k.half(v.Args[2])
 	}
-	if v.Lanes > 1 || v.Kind.Float() || len(v.Args) == 0 || !known[v.Op] {
+	if v.Lanes > 1 || v.Kind.Float() || len(v.Args) == 0 || !laneFoldable[v.Op] {
 		return 0, false
 	}
 	var args [3]uint64

@@ -104,7 +104,7 @@ func (d *dumper) block(b *Block) {
 	}
 }
 
-// ref is how a value is named where it is used.
+// ref is the name of a value as an operand.
 func (v *Value) ref() string {
 	if v == nil {
 		return "nil"
@@ -115,7 +115,7 @@ func (v *Value) ref() string {
 	return fmt.Sprintf("v%d", v.ID)
 }
 
-// Describe is how a value is computed.
+// Describe prints the operation that computes a value.
 func (v *Value) Describe() string {
 	var s strings.Builder
 	fmt.Fprintf(&s, "v%d = %s.%s", v.ID, v.Op, v.Kind)

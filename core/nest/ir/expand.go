@@ -42,7 +42,7 @@ func (b *Builder) function(op Op, k Kind, x *Value) *Value {
 func (g formula) poly(x *Value, cs []float64) *Value {
 	if len(cs) > 3 && !g.b.Machine.FMA {
 		line := g.mul(x, g.float(cs[1]))
-		return g.add(g.add(g.mul(g.mul(x, x), g.halves(x, cs[2:])), line), g.float(cs[0]))
+		return g.add(g.add(g.mul(g.mul(x, x), g.estrin(x, cs[2:])), line), g.float(cs[0]))
 	}
 	v := g.float(cs[len(cs)-1])
 	for i := len(cs) - 2; i >= 0; i-- {
@@ -51,9 +51,9 @@ func (g formula) poly(x *Value, cs []float64) *Value {
 	return v
 }
 
-// halves is a polynomial whose terms are computed side by side: with a product and a sum for each term, one after the
-// other they would take twice as long. Of few terms pairs are, of many the even and the odd powers.
-func (g formula) halves(x *Value, cs []float64) *Value {
+// estrin evaluates a polynomial with shorter dependency chains than Horner's method: short polynomials in pairs of terms (Estrin),
+// long ones as even and odd powers.
+func (g formula) estrin(x *Value, cs []float64) *Value {
 	if len(cs) <= 3 {
 		return g.poly(x, cs)
 	}
@@ -69,19 +69,18 @@ func (g formula) halves(x *Value, cs []float64) *Value {
 	for i, c := range cs {
 		parts[i%2] = append(parts[i%2], c)
 	}
-	return g.add(g.mul(x, g.halves(z, parts[1])), g.halves(z, parts[0]))
+	return g.add(g.mul(x, g.estrin(z, parts[1])), g.estrin(z, parts[0]))
 }
 
 // fraction is the number of fraction bits, bias the exponent of 1, top the sign bit.
-func (g formula) fraction() int64 { return pick[int64](g, 23, 52) }
-func (g formula) bias() int64     { return pick[int64](g, 127, 1023) }
-func (g formula) top() int64      { return pick[int64](g, math.MinInt32, math.MinInt64) }
+func (g formula) fraction() int64 { return byWidth[int64](g, 23, 52) }
+func (g formula) bias() int64     { return byWidth[int64](g, 127, 1023) }
+func (g formula) top() int64      { return byWidth[int64](g, math.MinInt32, math.MinInt64) }
 
-// nearest is the integer nearest to x*c, as a float, and in the low bits of an integer, to which plus is added. What
-// the integer has above them is lost when it is shifted to the exponent or the sign. The sum with a number of
-// three times a power of two has the integer in its fraction.
+// nearest is the integer nearest to x*c, as a float n, and in the low bits of an integer i, to which plus is added; the caller shifts
+// the high bits of i out. Adding 1.5 * 2**fraction leaves the integer in the fraction of the sum.
 func (g formula) nearest(x *Value, c float64, plus int64) (n, i *Value) {
-	magic := g.float(pick[float64](g, 3<<22, 3<<51) + float64(plus))
+	magic := g.float(byWidth[float64](g, 3<<22, 3<<51) + float64(plus))
 	var sum *Value
 	if c == 1 {
 		sum = g.add(x, magic)
@@ -91,16 +90,16 @@ func (g formula) nearest(x *Value, c float64, plus int64) (n, i *Value) {
 	return g.sub(sum, magic), g.bits(sum)
 }
 
-// scale is p * 2**n, where i is n and twice the bias of exponents. Without an instruction for it, it goes in two
-// halves with a bias each, so that results near both ends of the range are right; where i is 0 both are 0.
+// scale is p * 2**n, where i is n plus twice the bias of exponents. Without an instruction for it p is multiplied by two powers with
+// half of the exponent each, so that subnormal and very large results are right; both are 0 where i is 0.
 func (g formula) scale(p, n, i *Value) *Value {
 	if g.b.Machine.Scale {
 		return g.b.Legal(Scale, g.f, p, n)
 	}
-	twice := g.shl(i, g.fraction()-1) // as an exponent, half of it and a bit
+	twice := g.shl(i, g.fraction()-1) // the exponent field has i/2, the bit below it the remainder
 	half := g.iand(twice, -1<<g.fraction())
 	return g.mul(g.mul(p, g.floats(half)), g.floats(g.isub(g.iadd(twice, twice), half)))
 }
 
-// power is 2**n, where i is n and the bias of exponents.
+// power is 2**n, where i is n plus the bias of exponents.
 func (g formula) power(i *Value) *Value { return g.floats(g.shl(i, g.fraction())) }

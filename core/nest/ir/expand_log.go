@@ -36,29 +36,29 @@ var ln = &base{
 	},
 }
 
-// log takes the exponent off, so that a factor from 3/4 to 3/2 is left; from sqrt(1/2) to sqrt(2) if it is free to choose,
-// and float32 needs it, as less is lost then where the exponent is -1.
+// log splits x into m * 2**e with m from 3/4 to 3/2. F32 without Machine.Scale uses sqrt(1/2) to sqrt(2), which loses fewer bits where
+// the exponent is -1.
 func (g formula) log(x *Value, to *base) *Value {
-	m, e := g.factors(x)
+	m, e := g.mantissaExponent(x)
 	return g.logOf(m, e, to)
 }
 
 // logOf is the logarithm of m * 2**e.
 func (g formula) logOf(m, e *Value, to *base) *Value {
 	f := g.sub(m, g.float(1))
-	p := g.poly(f, pick(g, to.poly32, to.poly64))
+	p := g.poly(f, byWidth(g, to.poly32, to.poly64))
 	if to.of2[1] == 0 {
 		return g.fma(f, p, e)
 	}
 	return g.fma(e, g.float(to.of2[0]), g.fma(f, p, g.mul(e, g.float(to.of2[1]))))
 }
 
-// exponentToFloat turns a multiple of the lowest exponent bit into the factor as a float.
+// exponentToFloat converts an exponent, shifted left to the exponent field, to a float.
 func (g formula) exponentToFloat(e *Value) *Value {
 	if !g.wide() {
 		return g.b.convert(F32, g.shr(e, g.fraction()))
 	}
-	// Made positive, the exponent is added to the fraction of a large number: not all machines convert vectors of I64.
+	// The exponent, made positive, is added to the fraction of a large number: not all machines convert vectors of I64.
 	const magic = 3 << 51
 	up := g.ushr(g.ixor(e, g.int(math.MinInt64)), 52)
 	sum := g.floats(g.iadd(up, g.bits(g.float(magic))))

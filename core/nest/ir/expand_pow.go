@@ -2,11 +2,11 @@ package ir
 
 import "math"
 
-// Powers are 2**(y*log2(x)). The error of log2(x) grows with the product, to 100 units in the last place of F32 where the
-// result is large. So for F32 the logarithm and the product are sums of two floats each: what a product was rounded by
-// is a fused multiply-add. The greatest error found is 2.1 units.
+// x**y is 2**(y*log2(x)). The error of log2(x) grows with the product, to 100 units in the last place of F32 where the result is
+// large. So for F32 the logarithm and the product are double-float sums; a fused multiply-add gives the rounding error of a
+// product. The greatest error found is 2.1 units.
 
-// powerOf is x and y of y*log2(x), if v is that.
+// powerOf returns x and y if v is y*log2(x), else nil.
 func (b *Builder) powerOf(v *Value) (x, y *Value) {
 	if v.Op == Mul {
 		for i, l := range v.Args {
@@ -18,7 +18,7 @@ func (b *Builder) powerOf(v *Value) (x, y *Value) {
 	return nil, nil
 }
 
-// log2(m) = s*powerFirst + s*s*s*powerPoly(s*s) for s = (m-1)/(m+1), of m from sqrt(1/2) to 3/2. powerFirst is 2/ln 2.
+// log2(m) = s*powerFirst + s*s*s*powerPoly(s*s) for s = (m-1)/(m+1) and m from sqrt(1/2) to 3/2. powerFirst is 2/ln 2.
 var (
 	powerFirst = []float64{2.885390043258667, 3.851926067000022e-08}
 	powerPoly  = []float64{0.9617967009544373, 0.5770825147628784, 0.4116404950618744, 0.3426017761230469}
@@ -26,7 +26,7 @@ var (
 
 // pow is x**y as F32.
 func (g formula) pow(x, y *Value) *Value {
-	m, e := g.factors(x)
+	m, e := g.mantissaExponent(x)
 	one := g.float(1)
 	// s + sLow = (m-1)/(m+1)
 	n, d := g.sub(m, one), g.atLeast(g.add(m, one), 0.5) // m of -0 may be -1
@@ -38,7 +38,7 @@ func (g formula) pow(x, y *Value) *Value {
 	first := g.float(powerFirst[0])
 	z := g.mul(s, s)
 	cube := g.mul(s, z)
-	// what the cube is off by, as a part of s: its factor is a third
+	// The rounding error of the cube as a correction of s: the series begins with s + s**3/3.
 	sLow = g.fma(sLow, z, sLow)
 	sLow = g.nfma(g.fma(s, g.nfma(s, s, z), g.nfma(s, z, cube)), g.float(1.0/3), sLow)
 	line := g.mul(s, first)
@@ -51,12 +51,12 @@ func (g formula) pow(x, y *Value) *Value {
 	logLow := g.add(g.sub(p, g.sub(log, e)), pLow)
 	product := g.mul(y, log)
 	low := g.sub(g.mul(y, logLow), g.nfma(y, log, product))
-	// far away there is no low part: of what is infinite it is none
+	// Infinite results have no low part.
 	return g.exp2Of(product, g.where(g.less(g.abs(product), g.float(1000)), low, g.float(0)))
 }
 
-// factors are m and e of x = m * 2**e; e is the logarithm of 0, of infinity and of what has none.
-func (g formula) factors(x *Value) (m, e *Value) {
+// mantissaExponent returns m and e of x = m * 2**e. For 0, infinity, negative numbers and NaN, e is log2(x).
+func (g formula) mantissaExponent(x *Value) (m, e *Value) {
 	if g.b.Machine.Scale {
 		// These know all special values: the exponent of 0 and of infinity is their logarithm.
 		m = g.b.Legal(Fraction, g.f, x)
@@ -67,12 +67,12 @@ func (g formula) factors(x *Value) (m, e *Value) {
 	up := g.float(float64(g.fraction()))
 	y := g.where(small, g.mul(x, g.float(math.Ldexp(1, int(g.fraction())))), x)
 	bits := g.bits(y)
-	// The bits of a positive number less those of the least factor, exponents only.
-	exponent := g.iand(g.isub(bits, g.bits(g.float(pick(g, math.Sqrt2/2, 0.75)))), -1<<g.fraction())
+	// The exponent field of x relative to that of the least m.
+	exponent := g.iand(g.isub(bits, g.bits(g.float(byWidth(g, math.Sqrt2/2, 0.75)))), -1<<g.fraction())
 	m = g.floats(g.isub(bits, exponent))
 	e = g.sub(g.exponentToFloat(exponent), g.where(small, up, zero))
 	e = g.where(g.equal(x, zero), g.float(math.Inf(-1)), e)
-	// Infinity is its own logarithm; what is not above or at zero has none.
+	// log2(Inf) = Inf; negative numbers and NaN give NaN.
 	e = g.where(g.less(x, g.float(math.Inf(1))), e, g.float(math.Inf(1)))
 	return m, g.where(g.lessEqual(zero, x), e, g.float(math.NaN()))
 }

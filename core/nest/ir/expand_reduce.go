@@ -10,7 +10,7 @@ var invPiWords = [...]int64{0, 0,
 	0xBA93DD63, 0xF5F2F8BD, 0x9E839CFB, 0xC5294975, 0x35FDAFD8, 0x8FC6AE84, 0x2B019823,
 }
 
-// invPiHalves are those bits 16 at a time, as many as F32 need.
+// invPiHalves are the same bits 16 at a time, as many as F32 needs.
 func invPiHalves() []int64 {
 	halves := []int64{0, 0}
 	for _, w := range invPiWords[2:9] {
@@ -19,13 +19,13 @@ func invPiHalves() []int64 {
 	return halves
 }
 
-// piMemory is scratch memory for reducing great arguments: the words of 1/pi, and the lanes of a vector.
+// piMemory is scratch memory for the reduction of large arguments: the words of 1/pi, and the lanes of a vector.
 type piMemory struct {
 	words *Buffer
 	lanes map[Kind]*Buffer
 }
 
-// piMemory is that memory, with lanes of a kind.
+// piMemory returns that memory, with lanes of a kind.
 func (b *Builder) piMemory(k Kind) *piMemory {
 	if b.pi == nil {
 		words := invPiWords[:]
@@ -33,7 +33,7 @@ func (b *Builder) piMemory(k Kind) *piMemory {
 			words = invPiHalves()
 		}
 		b.pi = &piMemory{words: b.ownScratch(0, U32, int64(len(words))), lanes: map[Kind]*Buffer{}}
-		// The words are written once, before all else: there are few, and code for every use would be long.
+		// The words are stored once at the beginning of the kernel: there are few, and constants at every use would be long code.
 		outer, rest := b.Cur, b.Root.Items
 		b.Cur, b.Root.Items = b.Root, nil
 		for i, w := range words {
@@ -47,17 +47,17 @@ func (b *Builder) piMemory(k Kind) *piMemory {
 	return b.pi
 }
 
-// ownScratch is scratch memory of the builder's own; its number is one that no importer gives.
+// ownScratch makes a scratch buffer of the builder; its ID is one that importers do not use.
 func (b *Builder) ownScratch(n int32, k Kind, size int64) *Buffer {
 	buf := &Buffer{ID: 1<<30 + n, Kind: k, Size: size, Param: -1, Offset: b.Scratch, Read: true, Written: true}
 	b.Scratch += (size*k.Size() + 63) &^ 63
 	return buf
 }
 
-// reduced is r, what is left of a without multiples of pi, with the sign that they turn. Where a is beyond the limit
-// it is reduced with many bits of 1/pi instead: if any lane is, in a loop that otherwise runs zero times. The body of
-// that loop depends on its variables, so that none of it is hoisted and computed without need.
-func (g formula) reduced(r, a *Value, limit float64, cos bool) *Value {
+// reducePi is r, the argument a reduced modulo pi (with the sign of an odd multiple). Lanes beyond the limit are reduced with many
+// bits of 1/pi instead, behind a branch: a loop that runs zero times if there are none. The body of the loop depends on its phis, so
+// that none of it is hoisted.
+func (g formula) reducePi(r, a *Value, limit float64, cos bool) *Value {
 	b := g.b
 	any := g.lessEqual(g.float(limit), a)
 	if any.Lanes > 1 {
@@ -79,30 +79,30 @@ func (g formula) reduced(r, a *Value, limit float64, cos bool) *Value {
 	return r
 }
 
-// reduceLanes reduces numbers of at least the limit, lane by lane.
+// reduceLanes reduces numbers at or beyond the limit, lane by lane.
 func (g formula) reduceLanes(a *Value, limit float64, cos bool) *Value {
 	b := g.b
 	mem := b.piMemory(g.f)
-	// Lanes that are smaller or NaN become the limit, infinity a number.
+	// Lanes that are smaller or NaN become the limit, infinity a finite number.
 	a = g.b.Legal(MaxSS, g.f, g.float(limit), a)
-	a = g.atMost(a, pick(g, math.MaxFloat32, math.MaxFloat64))
+	a = g.atMost(a, byWidth(g, math.MaxFloat32, math.MaxFloat64))
 	if a.Lanes == 1 {
-		return g.reduceOne(a, cos)
+		return g.payneHanek(a, cos)
 	}
 	lanes := mem.lanes[g.f]
 	b.Store(&Place{Buf: lanes, Stride: 1}, a)
 	b.Loop("lanes", b.Int(I64, int64(b.Lanes)), func(l *Loop) {
 		at := &Place{Buf: lanes, Terms: []Term{{l.Iter, 1}}}
-		b.Store(at, g.reduceOne(b.Load(at, 1, nil), cos))
+		b.Store(at, g.payneHanek(b.Load(at, 1, nil), cos))
 	})
 	return b.Load(&Place{Buf: lanes, Stride: 1}, b.Lanes, nil)
 }
 
-// reduceOne is Payne and Hanek's reduction of a scalar: x = m * 2**e with an integer m of 53 bits. Bits of 1/pi worth
+// payneHanek is Payne and Hanek's reduction of a scalar: x = m * 2**e with an integer m of 53 bits. Bits of 1/pi worth
 // 2 or more after multiplication by 2**e only add whole turns, so the 192 bits from there on, times m, give x/pi
 // modulo 2 with more than 128 bits behind the point. For cos, x + pi/2 is reduced. On machines with words of 32 bits all
 // sizes are half of that, but for those of m, which has 24 bits.
-func (g formula) reduceOne(x *Value, cos bool) *Value {
+func (g formula) payneHanek(x *Value, cos bool) *Value {
 	b := g.b
 	d, unsigned, half := b.formula(F64), U64, int64(32)
 	if b.Machine.Words32 {

@@ -48,12 +48,12 @@ func (g formula) sin(x *Value, cos bool) *Value {
 	} else {
 		n, i = g.nearest(a, 1/math.Pi, 0)
 	}
-	r := g.withoutPi(a, n, parts, cos)
-	r = g.floats(g.ixor(g.bits(r), g.shl(i, pick[int64](g, 31, 63))))
-	r = g.reduced(r, a, limit, cos)
+	r := g.subtractPi(a, n, parts, cos)
+	r = g.floats(g.ixor(g.bits(r), g.shl(i, byWidth[int64](g, 31, 63))))
+	r = g.reducePi(r, a, limit, cos)
 	z := g.mul(r, r)
 	// R is added last: near pi/2 a product would be rounded to more than 1.
-	poly := pick(g, sinPoly32, sinPoly64)
+	poly := byWidth(g, sinPoly32, sinPoly64)
 	if !g.wide() && !g.b.Machine.FMA {
 		poly = sinPoly32Mul
 	}
@@ -65,8 +65,8 @@ func (g formula) sin(x *Value, cos bool) *Value {
 	return v
 }
 
-// withoutPi takes n times pi off, part by part.
-func (g formula) withoutPi(a, n *Value, parts []float64, cos bool) *Value {
+// subtractPi takes n times pi off, part by part.
+func (g formula) subtractPi(a, n *Value, parts []float64, cos bool) *Value {
 	times := func(part int) *Value { return g.mul(n, g.float(parts[part])) }
 	if g.wide() || g.b.Machine.FMA {
 		for _, p := range parts {

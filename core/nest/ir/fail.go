@@ -2,13 +2,13 @@ package ir
 
 import "fmt"
 
-// Unsupported is why a kernel cannot be compiled or run. It is raised by Fail and recovered where compiling or running begins.
+// Unsupported is the reason why a kernel cannot be compiled or run: Fail panics with it, Recover returns it.
 type Unsupported struct{ error }
 
-// Fail raises an Unsupported error.
+// Fail panics with an Unsupported error.
 func Fail(format string, args ...any) { panic(Unsupported{fmt.Errorf(format, args...)}) }
 
-// Recover turns a raised Unsupported error into a returned one; other panics go on. It is to be deferred.
+// Recover, deferred, turns the panic of Fail into a returned error. Other panics go on.
 func Recover(err *error) {
 	switch r := recover().(type) {
 	case nil:

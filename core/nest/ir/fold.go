@@ -2,7 +2,7 @@ package ir
 
 import "math"
 
-// fold is what an operation gives if all its arguments are constants, nil if not.
+// fold evaluates an operation on constants; nil if an argument is not constant.
 func (b *Builder) fold(op Op, k Kind, args []*Value) *Value {
 	var x [3]uint64
 	lanes := 1
@@ -24,11 +24,11 @@ func constFloat(v *Value) float64 {
 	return WidenF32(v.Bits)
 }
 
-// simpler is an operation in a shorter form, nil if there is none. Not all arguments are constants.
-func (b *Builder) simpler(op Op, k Kind, args []*Value) *Value {
+// simplify returns a cheaper form of an operation, nil if there is none.
+func (b *Builder) simplify(op Op, k Kind, args []*Value) *Value {
 	x := args[0]
 	if len(args) == 1 {
-		return b.simplerUnary(op, k, x)
+		return b.simplifyUnary(op, k, x)
 	}
 	if len(args) != 2 {
 		return nil
@@ -39,9 +39,9 @@ func (b *Builder) simpler(op Op, k Kind, args []*Value) *Value {
 	}
 	if y.Op == Const {
 		if k.Float() {
-			return b.simplerFloat(op, k, x, constFloat(y))
+			return b.simplifyFloat(op, k, x, constFloat(y))
 		}
-		return b.simplerInt(op, k, x, y)
+		return b.simplifyInt(op, k, x, y)
 	}
 	if v := b.rotation(op, k, x, y); v != nil {
 		return v
@@ -69,7 +69,7 @@ func (b *Builder) simpler(op Op, k Kind, args []*Value) *Value {
 	return nil
 }
 
-// rotation is the two parts of a vector's lanes, put together the other way round, as one rotation. Nil for other values.
+// rotation recognises (x << n) | (x >> (bits-n)) and returns it as a Rotate, nil for other values.
 func (b *Builder) rotation(op Op, k Kind, x, y *Value) *Value {
 	if op != Add && op != Or && op != Xor || k != U32 && k != U64 || !b.Machine.Rotate {
 		return nil
@@ -89,7 +89,7 @@ func (b *Builder) rotation(op Op, k Kind, x, y *Value) *Value {
 
 var commutes = [numOps]bool{Add: true, Mul: true, And: true, Or: true, Xor: true}
 
-func (b *Builder) simplerUnary(op Op, k Kind, x *Value) *Value {
+func (b *Builder) simplifyUnary(op Op, k Kind, x *Value) *Value {
 	switch {
 	case op == Neg && x.Op == Neg:
 		return x.Args[0]
@@ -99,17 +99,17 @@ func (b *Builder) simplerUnary(op Op, k Kind, x *Value) *Value {
 		if m, ok := b.maxima[x]; ok && m[0].Op == Neg {
 			switch y := m[1]; {
 			case y.Op == Neg:
-				return b.lesser(k, m[0].Args[0], y.Args[0])
+				return b.minimum(k, m[0].Args[0], y.Args[0])
 			case y.Op == Const:
-				return b.lesser(k, m[0].Args[0], b.Legal(Neg, k, y))
+				return b.minimum(k, m[0].Args[0], b.Legal(Neg, k, y))
 			}
 		}
 	}
 	return nil
 }
 
-// simplerInt is an operation on integers with a constant on the right.
-func (b *Builder) simplerInt(op Op, k Kind, x, y *Value) *Value {
+// simplifyInt simplifies an operation on integers whose right operand may be a constant.
+func (b *Builder) simplifyInt(op Op, k Kind, x, y *Value) *Value {
 	c := IntOf(k, y.Bits)
 	switch {
 	case c == 0 && (op == Mul || op == And || op == Div || op == Mod):
@@ -132,13 +132,13 @@ func (b *Builder) simplerInt(op Op, k Kind, x, y *Value) *Value {
 	return nil
 }
 
-// isNot reports whether all bits of an integer are those of another one, or of a constant, turned over.
+// isNot reports whether an integer is the complement of another one.
 func isNot(x *Value) bool {
 	return x.Op == Const || x.Op == Xor && x.Args[1].Op == Const && IntOf(x.Kind, x.Args[1].Bits) == -1
 }
 
-// simplerFloat is an operation on floats with a constant on the right.
-func (b *Builder) simplerFloat(op Op, k Kind, x *Value, c float64) *Value {
+// simplifyFloat simplifies an operation on a float and a constant.
+func (b *Builder) simplifyFloat(op Op, k Kind, x *Value, c float64) *Value {
 	switch {
 	case c == 1 && (op == Mul || op == Div):
 		return x
@@ -149,7 +149,7 @@ func (b *Builder) simplerFloat(op Op, k Kind, x *Value, c float64) *Value {
 	case c == 0 && (op == Add && math.Signbit(c) || op == Sub && !math.Signbit(c)):
 		return x
 	case op == Div:
-		// Dividing by a power of two is multiplying by another.
+		// Division by a power of two is exact multiplication by its reciprocal.
 		if m, _ := math.Frexp(c); math.Abs(m) == 0.5 && math.Abs(c) > 0x1p-120 && math.Abs(c) < 0x1p120 {
 			return b.Legal(Mul, k, x, b.Float(k, 1/c))
 		}

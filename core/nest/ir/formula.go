@@ -16,8 +16,8 @@ func (b *Builder) formula(k Kind) formula {
 // wide reports whether the floats have 64 bits.
 func (g formula) wide() bool { return g.f == F64 }
 
-// pick is the first of two for F32, the second for F64.
-func pick[T any](g formula, single, double T) T {
+// byWidth chooses by the width of the floats.
+func byWidth[T any](g formula, single, double T) T {
 	if g.wide() {
 		return double
 	}
@@ -33,7 +33,7 @@ func (g formula) mul(x, y *Value) *Value { return g.b.Legal(Mul, g.f, x, y) }
 func (g formula) div(x, y *Value) *Value { return g.b.Legal(Div, g.f, x, y) }
 func (g formula) abs(x *Value) *Value    { return g.b.Legal(Abs, g.f, x) }
 
-// atMost and atLeast limit x; NaN stays.
+// atMost and atLeast clamp x. NaN is kept.
 func (g formula) atMost(x *Value, c float64) *Value  { return g.b.Legal(MinSS, g.f, x, g.float(c)) }
 func (g formula) atLeast(x *Value, c float64) *Value { return g.b.Legal(MaxSS, g.f, x, g.float(c)) }
 
@@ -66,7 +66,7 @@ func (g formula) shr(x *Value, n int64) *Value  { return g.b.Legal(Shr, g.i, x, 
 
 // ushr shifts zeros in from above.
 func (g formula) ushr(x *Value, n int64) *Value {
-	u := pick(g, U32, U64)
+	u := byWidth(g, U32, U64)
 	return g.b.Bitcast(u, g.i, g.b.Legal(Shr, u, g.b.Bitcast(g.i, u, x), g.b.Int(u, n)))
 }
 

@@ -1,7 +1,7 @@
 package ir
 
-// InternTable holds one value for each key (hash-consing). It is several times faster than a Go map: hashing such long keys
-// there costs more than all else in making a value.
+// InternTable holds one value for each key (hash-consing). It is several times faster than a Go map, whose hashing of such long keys
+// would dominate the construction of values.
 type InternTable[K Hashed, V any] struct {
 	index []internEntry // open addressing, size a power of two
 	slabs []*[internSlab]internNode[K, V]
@@ -15,7 +15,7 @@ type Hashed interface {
 	Hash() uint64
 }
 
-// internEntry is a place in the index. It has no pointers, so the garbage collector does not scan it.
+// internEntry is an entry of the index. It has no pointers, so the garbage collector does not scan it.
 type internEntry struct {
 	hash uint32
 	node uint32 // 1 + number of the node, 0 for none

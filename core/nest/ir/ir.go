@@ -1,25 +1,25 @@
-// Package ir holds kernels as nests of loops with values in SSA form, between the linear list of lower and the code of a
-// renderer, the builder that makes them in operations that a machine has, and the description of machines. Vectors have
-// the width of the machine: nothing is left for a renderer to choose but instructions and registers.
+// Package ir represents kernels as nests of loops over values in SSA form, between the linear list of lower and the code of a
+// renderer. Its builder makes only operations that the target machine has, and vectors of the machine's width: a renderer selects
+// instructions and allocates registers.
 package ir
 
 import "polygrad/core/uop"
 
-// Value is one scalar of the kernel, or a vector of Kernel.Lanes of them. Pure values are interned and have no place:
-// each is computed in its placement block, the innermost of those of its arguments, before it is first needed.
+// Value is a scalar of the kernel, or a vector of Kernel.Lanes scalars. Pure values are interned and float: each is computed in its
+// placement block, the innermost block of its operands, before its first use.
 type Value struct {
 	Op    Op
 	Kind  Kind
 	Lanes int
 	Args  []*Value
-	// Bits is the constant of Const, as the register of its kind holds it; of others what their operation says.
+	// Bits is the register content of a Const; other operations document their own use.
 	Bits  uint64
 	At    *Place // of a load
 	Loop  *Loop  // of Iter and Phi
 	Block *Block
 	// ID numbers the values of a kernel from 1.
 	ID int32
-	// Pos is the place of a load among the effects of its kernel if it must keep it, from 1: it reads memory that the kernel writes.
+	// Pos is the position among the effects of the kernel, from 1, of a load from memory that the kernel writes; 0 for other values.
 	Pos int
 }
 
@@ -36,16 +36,16 @@ const (
 	Lane                   // the vector 0, 1, 2, … (I32 or I64)
 	Phi                    // a variable of Loop
 	Final                  // Args[0] is a Phi: its value after the loop
-	Load                   // At; if that has a gate, Args[0] is what lanes give where it is shut
-	LoadQuad               // At counts vectors of four elements: all of one, of which QuadPart takes number Bits
+	Load                   // At; if that has a gate, Args[0] is the value of lanes whose gate is false
+	LoadQuad               // a vector of four elements, in which At counts; QuadPart extracts element Bits
 	QuadPart
 
 	// Between scalars and vectors.
 	Splat   // a scalar in every lane
 	Extract // lane Bits of a vector
 	Insert  // Args[0] with the scalar Args[1] in lane Bits
-	// Sum is the sum of all lanes, a scalar: halves are added, lane i and lane i+n/2, until one is left; so with those below. With Bits set
-	// so many are left, and the value is a vector: in each lane the sum of those with the same number modulo Bits.
+	// Sum is the sum of all lanes, a scalar, added as a tree: lane i and lane i+n/2 in each round; the reductions below likewise. With
+	// Bits set it stops at that number of lanes, and each lane of the vector has the sum of the lanes congruent to it modulo Bits.
 	Sum
 	Product  // the product of all lanes
 	MaxLanes // the maximum of all lanes, with the rule of Max
@@ -53,11 +53,11 @@ const (
 	OrAll
 	XorAll
 	AnyLane // whether any lane of a Bool vector is true, a scalar Bool
-	// Transpose: Args are as many vectors as there are lanes; the value is the vector of their lanes number Bits.
+	// Transpose: Args are as many vectors as there are lanes; the value is the vector of lane Bits of each.
 	Transpose
 	// Spread: lane i is lane Bits>>(4*i)&15 of Args[0].
 	Spread
-	// Lookup: an F32 of Table(Bits), whose number is in the low bits of the integer Args[0]; for machines with Machine.Tables.
+	// Lookup: the entry of Table(Bits) that the low bits of the integer Args[0] select, an F32; for machines with Machine.Tables.
 	Lookup
 
 	// Arithmetic on F32, F64 and the integer kinds.
@@ -97,8 +97,7 @@ const (
 	AndNot // Args[0] and not Args[1]
 	Shl
 	Shr // arithmetic for signed kinds
-	// Rotate moves the lanes of vectors of U32 and U64 to the left by a constant; what falls out comes in at the right. For machines
-	// with Machine.Rotate.
+	// Rotate rotates the bits of U32 or U64 lanes to the left by a constant; for machines with Machine.Rotate.
 	Rotate
 
 	// Comparisons give Bool. Floats: all but NotEqual are false with NaN.
@@ -111,9 +110,8 @@ const (
 	// Conversions.
 	Cast    // to Kind by value: floats to integers truncate (out of range: any value); to Bool is NotEqual 0
 	Bitcast // the same bits as another Kind of the same size in memory
-	// Narrow brings a value into the range of Kind, whose register it already has: integers wrap, floats are rounded.
-	// Arithmetic on I8 … U16 and on F16, BF16, E4M3, E5M2 is that of I32, U32 or F32 with a Narrow after it: legalize
-	// writes that out, so that renderers see the four arithmetic integer kinds, F32 and F64 only.
+	// Narrow wraps or rounds a value in its register to Kind. Arithmetic on I8 … U16 and on F16, BF16, E4M3, E5M2 is that of I32, U32
+	// or F32 followed by Narrow: legalize writes that out, so that renderers see I32, U32, I64, U64, F32 and F64 only.
 	Narrow
 
 	numOps
@@ -127,16 +125,16 @@ type Block struct {
 	Items  []Item
 }
 
-// Item is one effect: a store, a loop, a load that keeps its place (Value.Pos), a product of packed operands, or a barrier.
-// Exactly one of them is set.
+// Item is one effect: a store, a loop, an ordered load (Value.Pos), a product of packed operands, a prefetch or a barrier. Exactly one
+// field is set.
 type Item struct {
 	Store *Store
 	Loop  *Loop
 	Load  *Value
 	Dot   *Dot
-	// Prefetch is a place that is needed soon and may be far away.
+	// Prefetch is a place whose cache line is prefetched.
 	Prefetch *Place
-	// Barrier: all invocations of a workgroup wait for one another, and see what the others have stored to memory that they share.
+	// Barrier synchronises the invocations of a workgroup and their shared memory.
 	Barrier bool
 }
 
@@ -150,7 +148,7 @@ type Loop struct {
 	Label string
 }
 
-// PhiVar is a variable of a loop: its value at first, and for the next iteration.
+// PhiVar is a loop-carried variable: its initial value, and its value for the next iteration.
 type PhiVar struct {
 	V          *Value
 	Init, Next *Value
@@ -161,12 +159,12 @@ type Buffer struct {
 	ID   int32
 	Kind Kind
 	Size int64 // elements, -1 if it is not known
-	// Param is the number of the argument; -1 for scratch memory, which begins Offset bytes (a multiple of 64) behind
-	// the scratch memory of the thread.
+	// Param is the number of the argument; -1 for scratch memory, which is at Offset bytes (a multiple of 64) in the scratch memory of
+	// the thread.
 	Param         int
 	Offset        int64
 	Read, Written bool
-	// Shared: the invocations of a workgroup have it in common, as vectors of four elements.
+	// Shared: memory of the workgroup, as vectors of four elements.
 	Shared bool
 }
 
@@ -176,8 +174,8 @@ type Term struct {
 	Coef int64
 }
 
-// Place says where a load or store goes: lane i to element sum(Terms) + Off + Stride*i (+ lane i of Index) of Buf.
-// Places of equal Buf and Terms differ by constants only.
+// Place is the address of a load or store: lane i accesses element sum(Terms) + Off + Stride*i (+ lane i of Index) of Buf.
+// Places with the same Buf and Terms differ by a constant.
 type Place struct {
 	Buf   *Buffer
 	Terms []Term // ordered by the ID of V
@@ -186,8 +184,8 @@ type Place struct {
 	Stride int64
 	// Index is a vector of integers (I32, I64), nil for none; Stride is 0 then.
 	Index *Value
-	// Gate is a Bool of as many lanes as the access: where it is false nothing is read or written, and the address
-	// may be anything. A scalar gate of a vector access opens or shuts all lanes. Nil is open.
+	// Gate is a Bool with the lanes of the access: lanes where it is false access no memory, and their addresses may be invalid. A
+	// scalar gate applies to all lanes; nil is true.
 	Gate *Value
 	// Stream: a non-temporal store, since the output is much larger than the caches.
 	Stream bool
@@ -197,7 +195,7 @@ type Place struct {
 type Store struct {
 	At  *Place
 	Val *Value
-	Pos int // its place among the effects of the kernel, from 1
+	Pos int // its position among the effects of the kernel, from 1
 }
 
 // Param is a buffer argument of a kernel.
@@ -237,12 +235,12 @@ type Kernel struct {
 	// Group is the number of invocations of a workgroup of a GPU, if Lanes is 1; Subgroups says that they exchange values without memory.
 	Group     int
 	Subgroups bool
-	// Items is how many independent work items a run has. One call of the code does those from First on; calls for
-	// different items may run at the same time, each with scratch memory of its own.
+	// Items is the number of independent work items of a run. A call of the code does a range of them, from First on; calls for
+	// different ranges may run in parallel, each with its own scratch memory.
 	Items int64
-	// Setup is the share of the work of a run that each call does, for however many items.
+	// Setup is the share of the work of a run that every call repeats, whatever its number of items.
 	Setup float64
-	// Scratch is how many bytes of scratch memory a call needs, Shared those that the invocations of a workgroup have in common.
+	// Scratch is the number of bytes of scratch memory that a call needs, Shared that of memory of a workgroup.
 	Scratch, Shared int64
 	// Flops and Bytes estimate the work of a whole run: arithmetic operations, and bytes moved from and to memory.
 	Flops, Bytes float64

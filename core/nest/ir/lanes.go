@@ -10,8 +10,7 @@ import (
 // LaneFunc is an operation on the registers of one lane.
 type LaneFunc func(a, b, c uint64) uint64
 
-// LaneOp is the operation from arguments of one kind to a value of another. A narrow kind's is that of its register,
-// narrowed.
+// LaneOp returns the function that computes one lane of an operation. For a narrow kind it computes in the register and narrows.
 func LaneOp(op Op, from, to Kind) LaneFunc {
 	reg := from.Register()
 	var f LaneFunc
@@ -60,7 +59,7 @@ func LaneOp(op Op, from, to Kind) LaneFunc {
 	return narrowLane(to, f)
 }
 
-// narrowLane brings results into the range of a kind.
+// narrowLane wraps or rounds the results of a function to a kind.
 func narrowLane(k Kind, f LaneFunc) LaneFunc {
 	if k == k.Register() {
 		return f
@@ -206,8 +205,8 @@ func doubleLane(op Op) LaneFunc {
 	return nil
 }
 
-// FMA32 is a*b+c rounded once. In float64 the product is exact and the sum is rounded; if that is not exact, a sum
-// whose last bit is even goes to its odd neighbour on the side of the rounding error, so that rounding to float32 is right.
+// FMA32 is a*b+c, rounded once. In float64 the product is exact; the sum is rounded to odd, which makes the second rounding, to float32,
+// right.
 func FMA32(a, b, c float32) float32 {
 	p, q := float64(a)*float64(b), float64(c)
 	s := p + q
@@ -234,7 +233,7 @@ func scale(x, n float64) float64 {
 	return math.Ldexp(x, int(math.Floor(max(min(n, 5000), -5000))))
 }
 
-// exponent is the number of factors 2 that |x| has over 1.
+// exponent is floor(log2(|x|)).
 func exponent(x float64) float64 {
 	if x == 0 || x-x != 0 {
 		return math.Logb(x) // infinities and NaN
@@ -243,7 +242,7 @@ func exponent(x float64) float64 {
 	return float64(e - 1)
 }
 
-// fraction is x without its factors 2.
+// fraction is x * 2**-n in [0.75, 1.5).
 func fraction(x float64) float64 {
 	switch {
 	case x == 0:
@@ -260,7 +259,7 @@ func fraction(x float64) float64 {
 	return m
 }
 
-// FloatUnary are exact in float64, or functions whose float64 is better than any renderer's.
+// FloatUnary are the unary float operations, computed in float64: exact, or more accurate than any renderer.
 var FloatUnary = map[Op]func(float64) float64{
 	Sqrt: math.Sqrt, Trunc: math.Trunc, Floor: math.Floor, Round: math.RoundToEven,
 	Exponent: exponent, Fraction: fraction,
@@ -306,7 +305,7 @@ var floatCompare = map[Op]func(a, b float64) bool{
 	NotEqual:  func(a, b float64) bool { return a != b },
 }
 
-// encodeInt is encode, of integers with nothing above the bits that they have in memory.
+// encodeInt is Encode for integer kinds; higher bits are cleared.
 func encodeInt(k Kind, reg uint64) uint64 {
 	if bits := 8 * k.Size(); bits < 64 {
 		return Encode(k, reg) & (1<<bits - 1)
@@ -342,7 +341,7 @@ func CastLane(from, to Kind) LaneFunc {
 	return func(a, _, _ uint64) uint64 { return to.Wrap(IntOf(from, a)) }
 }
 
-// floatToInt truncates. What no integer of the kind equals may give anything; here it saturates at 64 bits and wraps.
+// floatToInt truncates. Out of range the result is unspecified; here it saturates at 64 bits and wraps.
 func floatToInt(f float64, to Kind) int64 {
 	switch {
 	case f != f:
@@ -359,7 +358,7 @@ func floatToInt(f float64, to Kind) int64 {
 	return int64(f)
 }
 
-// IntOf is the value of a register of an integer kind; those above the range of int64 wrap.
+// IntOf is the integer in a register; U64 above the range of int64 wraps.
 func IntOf(k Kind, bits uint64) int64 {
 	if k.Register() == I32 {
 		return int64(int32(bits))
@@ -367,7 +366,7 @@ func IntOf(k Kind, bits uint64) int64 {
 	return int64(bits)
 }
 
-// Decode is the register that holds what lies in memory as bits.
+// Decode is the register content of an element that has the given bits in memory.
 func Decode(k Kind, bits uint64) uint64 {
 	single := func(f float64) uint64 { return uint64(math.Float32bits(float32(f))) }
 	switch k {
@@ -387,7 +386,7 @@ func Decode(k Kind, bits uint64) uint64 {
 	return k.Wrap(int64(bits))
 }
 
-// Encode is what lies in memory of the value of a register, in the low bits.
+// Encode is the inverse of Decode: the bits in memory of a register, in the low bits of the result.
 func Encode(k Kind, reg uint64) uint64 {
 	f := float64(math.Float32frombits(uint32(reg)))
 	switch k {

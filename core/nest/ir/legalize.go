@@ -1,11 +1,10 @@
 package ir
 
-// ALU applies an operation lane by lane to values of a kind, in operations that the machine has: those of the kinds
-// I32, U32, I64, U64, F32, F64 and Bool. Operations on constants are folded, and identities left out.
+// ALU applies an operation lane by lane to values of kind k. It emits only operations of the machine, on I32, U32, I64, U64, F32, F64
+// and Bool, folds constants and drops identities.
 //
-// Values of narrower kinds are those of their registers, always in range: a result for I8 … U16 is an I32, one for
-// small floats an F32, and k tells what it stands for. Where bits in memory matter, the kind must be told again: see
-// Bitcast, LoadAs and StoreAs.
+// A value of a narrower kind is represented by its register, always in range: I8 … U16 by an I32, small floats by an F32. The kind is
+// not part of the value, so Bitcast, LoadAs and StoreAs take it as an argument.
 func (b *Builder) ALU(op Op, k Kind, args ...*Value) *Value {
 	var room [3]*Value
 	plain := room[:len(args)]
@@ -33,7 +32,7 @@ func (b *Builder) ALU(op Op, k Kind, args ...*Value) *Value {
 	return b.narrow(k, v)
 }
 
-// Arithmetic is the kind that values of a kind are computed in. All integers below 32 bits fit into I32.
+// Arithmetic is the kind in which a kind is computed. All integers below 32 bits fit into I32.
 func Arithmetic(k Kind) Kind {
 	if narrowInt(k) {
 		return I32
@@ -50,7 +49,7 @@ var keepsRange = [numOps]bool{Max: true, MaxSS: true, MinSS: true, Trunc: true, 
 
 var compares = [numOps]bool{Less: true, LessEqual: true, Equal: true, NotEqual: true}
 
-// plain is a value as one of the kind that it is computed in, which has the same register.
+// plain retypes a value to its arithmetic kind; the register stays the same.
 func (b *Builder) plain(v *Value) *Value {
 	switch k := Arithmetic(v.Kind); {
 	case k == v.Kind:
@@ -62,18 +61,18 @@ func (b *Builder) plain(v *Value) *Value {
 	}
 }
 
-// Legal is an operation on plain values that gives one.
+// Legal emits an operation on plain values, with a plain result.
 func (b *Builder) Legal(op Op, k Kind, args ...*Value) *Value {
 	if v := b.fold(op, k, args); v != nil {
 		return v
 	}
-	if v := b.simpler(op, k, args); v != nil {
+	if v := b.simplify(op, k, args); v != nil {
 		return v
 	}
 	if k.Float() {
 		switch op {
 		case Max:
-			return b.greater(k, args[0], args[1])
+			return b.maximum(k, args[0], args[1])
 		case Exp, Exp2, Log2, Sin, Cos, Tanh:
 			return b.function(op, k, args[0])
 		}
@@ -84,7 +83,7 @@ func (b *Builder) Legal(op Op, k Kind, args ...*Value) *Value {
 	return b.Do(op, k, args...)
 }
 
-// Where chooses by a condition.
+// Where is c ? x : y.
 func (b *Builder) Where(k Kind, c, x, y *Value) *Value {
 	switch {
 	case c.Op == Const && c.Bits != 0:
@@ -102,15 +101,14 @@ func (b *Builder) Where(k Kind, c, x, y *Value) *Value {
 	if x == y {
 		return x
 	}
-	if v := b.choice(k, c, x, y); v != nil {
+	if v := b.simplifyWhere(k, c, x, y); v != nil {
 		return v
 	}
 	return b.Do(Where, k, c, x, y)
 }
 
-// choice is the value of a choice that has a shorter form: the greater or lesser of two values, the absolute value, and of the choice
-// where 0 < x or x is NaN x, else 0. Nil for others.
-func (b *Builder) choice(k Kind, c, x, y *Value) *Value {
+// simplifyWhere recognises maximum, minimum, absolute value and relu (0 < x or x is NaN ? x : 0) in a choice; nil for others.
+func (b *Builder) simplifyWhere(k Kind, c, x, y *Value) *Value {
 	greater := Max
 	if k.Float() {
 		greater = MaxSS
@@ -121,7 +119,7 @@ func (b *Builder) choice(k Kind, c, x, y *Value) *Value {
 	case c.Op == Less && c.Args[0] == x && c.Args[1] == y && k.Float():
 		return b.Do(MinSS, k, y, x)
 	case k.Float() && x.Op == Neg && x.Args[0] == y && c.Op == Less && isZero(c.Args[1]) && c.Args[0].Op == Bitcast && c.Args[0].Kind.Signed():
-		return b.signed(c.Args[0], y)
+		return b.flipSign(c.Args[0], y)
 	case k.Float() && c.Op == Less && c.Args[1] == x && isZero(c.Args[0]) && isNegativeOrZero(y, x):
 		return b.Do(Abs, k, x)
 	case c.Op != Or || !k.Float() || y.Op != Const || y.Bits != 0:
@@ -130,15 +128,15 @@ func (b *Builder) choice(k Kind, c, x, y *Value) *Value {
 	for i, d := range c.Args {
 		isNaN := c.Args[1-i]
 		if d.Op == Less && d.Args[0] == y && d.Args[1] == x && isNaN.Op == NotEqual && isNaN.Args[0] == x && isNaN.Args[1] == x {
-			// The sum makes 0 of -0.
+			// Adding 0 turns -0 into 0.
 			return b.Do(Add, k, b.Do(MaxSS, k, x, y), y)
 		}
 	}
 	return nil
 }
 
-// signed is a float, negated where the sign bit of an integer is set, nil if that has another width.
-func (b *Builder) signed(bits, y *Value) *Value {
+// flipSign negates a float where the sign bit of an integer is set; nil if their widths differ.
+func (b *Builder) flipSign(bits, y *Value) *Value {
 	switch k := bits.Kind; {
 	case bits.Args[0] == y:
 		return b.Do(Abs, y.Kind, y)
@@ -151,7 +149,7 @@ func (b *Builder) signed(bits, y *Value) *Value {
 
 func isZero(v *Value) bool { return v.Op == Const && v.Bits == 0 }
 
-// isNegativeOrZero reports whether v is -x, but 0 where x is.
+// isNegativeOrZero reports whether v is -x, with 0 (not -0) where x is 0.
 func isNegativeOrZero(v, x *Value) bool {
 	if v.Op != Where || v.Args[0].Op != NotEqual || v.Args[0].Args[0] != x || !isZero(v.Args[0].Args[1]) || !isZero(v.Args[2]) {
 		return false
@@ -161,30 +159,30 @@ func isNegativeOrZero(v, x *Value) bool {
 	return swapped || n.Op == Neg && n.Args[0] == x
 }
 
-// greater is the greater of two floats, NaN if either is. MaxSS keeps a NaN in its first argument only.
-func (b *Builder) greater(k Kind, x, y *Value) *Value {
+// maximum is the maximum of two floats, NaN if either is. MaxSS keeps a NaN in its first argument only.
+func (b *Builder) maximum(k Kind, x, y *Value) *Value {
 	if x.Op == Const {
 		x, y = y, x
 	}
 	v := b.Do(MaxSS, k, x, y)
-	if !b.number(y) {
+	if !b.notNaN(y) {
 		v = b.Where(k, b.Compare(NotEqual, y, y), y, v)
 	}
 	b.maxima[v] = [2]*Value{x, y}
 	return v
 }
 
-// lesser is the lesser of two floats, NaN if either is.
-func (b *Builder) lesser(k Kind, x, y *Value) *Value {
+// minimum is the minimum of two floats, NaN if either is.
+func (b *Builder) minimum(k Kind, x, y *Value) *Value {
 	v := b.Do(MinSS, k, x, y)
-	if !b.number(y) {
+	if !b.notNaN(y) {
 		v = b.Where(k, b.Compare(NotEqual, y, y), y, v)
 	}
 	return v
 }
 
-// number reports whether a float is a constant and not NaN.
-func (b *Builder) number(v *Value) bool {
+// notNaN reports whether a float is a constant and not NaN.
+func (b *Builder) notNaN(v *Value) bool {
 	if v.Op != Const {
 		return false
 	}
@@ -201,15 +199,15 @@ func (b *Builder) Compare(op Op, x, y *Value) *Value {
 	if v := b.fold(op, Bool, args); v != nil {
 		return v
 	}
-	if x.Kind.Float() && isZero(x) && y.Op == Neg { // what is compared with 0 needs no negation
+	if x.Kind.Float() && isZero(x) && y.Op == Neg { // 0 < -y is y < 0
 		args = []*Value{y.Args[0], x}
 	}
 	return b.uniform(b.Do(op, Bool, args...))
 }
 
-// interval is the condition low < v and v < high for constants low and high as one unsigned comparison, which positions in tensors are
-// checked by. Nil for other conditions.
-func (b *Builder) interval(x, y *Value) *Value {
+// rangeCheck turns low < v && v < high, for constants, into one unsigned comparison; bounds checks of pads have this form. Nil for other
+// conditions.
+func (b *Builder) rangeCheck(x, y *Value) *Value {
 	if x.Op != Less || y.Op != Less {
 		return nil
 	}
@@ -229,7 +227,7 @@ func (b *Builder) interval(x, y *Value) *Value {
 	return b.Compare(Less, offset, b.Int(unsigned, end-first))
 }
 
-// logic is an operation on conditions. Sums are alternatives and products conjunctions, as for numbers that are 0 or not.
+// logic emits an operation on Bools. Add is or, Mul is and.
 func (b *Builder) logic(op Op, a []*Value) *Value {
 	switch op {
 	case And, Mul, Div:
@@ -269,7 +267,7 @@ func (b *Builder) logic(op Op, a []*Value) *Value {
 		return x
 	}
 	if op == And {
-		if v := b.interval(x, y); v != nil {
+		if v := b.rangeCheck(x, y); v != nil {
 			return v
 		}
 	}
@@ -286,10 +284,10 @@ func (b *Builder) logic(op Op, a []*Value) *Value {
 	return b.Do(op, Bool, x, y)
 }
 
-// opposite are the comparisons that hold where others do not, of floats too.
+// opposite are the negated comparisons that are right for NaN, too.
 var opposite = map[Op]Op{Equal: NotEqual, NotEqual: Equal}
 
-// not is the opposite of a condition.
+// not negates a condition.
 func (b *Builder) not(x *Value) *Value {
 	switch {
 	case x.Op == Const:

@@ -2,7 +2,7 @@ package ir
 
 import "encoding/binary"
 
-// placeID numbers the places that are equal but for Off.
+// placeID interns places without their Off.
 func (b *Builder) placeID(p *Place) int32 {
 	key := binary.AppendVarint(b.key[:0], int64(p.Buf.ID))
 	key = binary.AppendVarint(key, p.Stride)
@@ -18,11 +18,11 @@ func (b *Builder) placeID(p *Place) int32 {
 		key = binary.AppendVarint(key, t.Coef)
 	}
 	b.key = key
-	return b.numbered(key)
+	return b.internID(key)
 }
 
-// numbered is the number of a key, one for each that there is.
-func (b *Builder) numbered(key []byte) int32 {
+// internID interns a key as an integer.
+func (b *Builder) internID(key []byte) int32 {
 	id, ok := b.places[string(key)]
 	if !ok {
 		id = int32(len(b.places) + 1)

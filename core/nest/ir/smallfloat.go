@@ -26,7 +26,7 @@ func (f format) shift() int64 { return 23 - f.man }
 
 func (f format) bias() int64 { return 1<<(f.exp-1) - 1 }
 
-// codeKey is an F32 that is a number of a small kind.
+// codeKey is an F32 value that represents a small float of a kind.
 type codeKey struct {
 	v *Value
 	k Kind
@@ -46,7 +46,7 @@ func (b *Builder) round(k Kind, v *Value) *Value {
 	return b.decode(k, b.encode(k, v))
 }
 
-// encode is the bits that an F32 has in memory as a small kind, as an I32.
+// encode is the encoding of an F32 as a small float, as an I32.
 func (b *Builder) encode(k Kind, v *Value) *Value {
 	if c := b.codes[codeKey{v, k}]; c != nil {
 		return c
@@ -100,7 +100,7 @@ func (b *Builder) upperHalf(v *Value) *Value {
 	return b.Where(U32, b.Compare(NotEqual, v, v), quiet, up)
 }
 
-// decode is the F32 that bits mean in memory as a small kind. They are an I32 with nothing above them.
+// decode is the F32 that the encoding of a small float means, given as a zero-extended I32.
 func (b *Builder) decode(k Kind, bits *Value) *Value {
 	v := b.decoded(k, bits)
 	b.codes[codeKey{v, k}] = bits
@@ -122,7 +122,8 @@ func (b *Builder) decoded(k Kind, bits *Value) *Value {
 	// Placed into an F32, exponents are too small by a constant; scaling mends that, for subnormals too.
 	num := g.shl(mag, f.shift())
 	if b.Machine.Invocations {
-		// GPUs may take a subnormal F32 for 0: there the constant is added, and subnormals get the least normal exponent, whose 1 is subtracted.
+		// GPUs may flush subnormal F32 to 0: there the constant is added, and subnormals get the least normal exponent, whose implicit 1
+		// is subtracted.
 		add := (127 - f.bias()) << 23
 		least := g.int(add + 1<<23)
 		low := g.bits(g.sub(g.floats(g.iadd(num, least)), g.floats(least)))
@@ -138,7 +139,7 @@ func (b *Builder) decoded(k Kind, bits *Value) *Value {
 	return g.floats(g.ior(num, sign))
 }
 
-// CodeOf is the bits of an F32 that is a BF16.
+// CodeOf is the encoding of an F32 that represents a BF16.
 func (b *Builder) CodeOf(v *Value) *Value {
 	v = b.plain(v)
 	if c := b.codes[codeKey{v, BF16}]; c != nil {

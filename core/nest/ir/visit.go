@@ -1,16 +1,16 @@
 package ir
 
-// Visitor is told what Block.Visit comes across; each function may be nil.
+// Visitor has the callbacks of Block.Visit; each may be nil.
 type Visitor struct {
-	// Enter says whether to go into what a value is computed from, Loop whether to go into a loop.
+	// Enter decides whether to visit the operands of a value, Loop whether to visit the body of a loop.
 	Enter func(v *Value) bool
 	Loop  func(l *Loop) bool
-	// Value is told of each value once, behind those that it is computed from, Store of each store, behind the values that it needs.
+	// Value is called once for each value, after its operands; Store for each store, after the values that it needs.
 	Value func(v *Value)
 	Store func(s *Store)
 }
 
-// Visit goes through the effects of a block in order, with the loops in it, and through the values that they need.
+// Visit visits the effects of a block in order, including inner loops, and the values that they need.
 func (b *Block) Visit(to Visitor) {
 	seen := map[*Value]bool{}
 	var value func(v *Value)

@@ -32,7 +32,7 @@ func (p *Band) check(k *Kernel) error {
 	for _, r := range p.Leaf.Loops() {
 		results = max(results, int64(len(r.Innermost().Updates)))
 	}
-	asked := p.want[knobTileVectors] != open || p.want[knobTileRows] != open
+	asked := p.want[knobTileVectors] != auto || p.want[knobTileRows] != auto
 	if most := max(int64(k.Machine.Vectors), results); p.Rows != nil && !asked && registers*results > most {
 		return fmt.Errorf("a tile has %d results of %d units, expected at most %d vectors", results, registers, most)
 	}

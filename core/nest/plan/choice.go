@@ -6,26 +6,26 @@ import (
 	"strings"
 )
 
-// knob is one decision about the layout of a band. Knobs are in the order in which a search tries other values: first
-// those that are seldom many times slower.
+// knob is one decision about the layout of a band. A search varies the knobs in this order: first those that are rarely many times
+// slower.
 type knob uint8
 
 const (
 	// knobPackColumns and knobRowPacks say whether operands of the columns, and of the rows, are packed.
 	knobPackColumns knob = iota
 	knobPackRows
-	// knobLanes is the number of invocations of a workgroup of a GPU, knobLaneRows how many of them are along the rows of a product, or along
-	// the steps of a sum. knobSubgroups says whether they exchange values without memory.
+	// knobLanes is the number of invocations of a workgroup of a GPU, knobLaneRows the number of them along the rows of a product or the
+	// steps of a sum. knobSubgroups: they exchange values through registers.
 	knobLanes
 	knobLaneRows
 	knobSubgroups
-	// knobSplitK is about how many steps of a product's sum make a part of it.
+	// knobSplitK is the approximate number of steps in a part of a split-K sum.
 	knobSplitK
-	// knobMultiPass says whether a sum over rows is made in passes.
+	// knobMultiPass says whether a sum over rows is multi-pass.
 	knobMultiPass
-	// knobTranspose says whether vectors are turned in registers.
+	// knobTranspose says whether vectors are transposed in registers.
 	knobTranspose
-	// knobTileVectors and knobTall are the vectors and the rows of a tile.
+	// knobTileVectors and knobTall are the numbers of vectors and of rows of a tile.
 	knobTileVectors
 	knobTileRows
 	// knobRowsInnermost says whether the tiles of the rows are the innermost loop, and not those of the columns.
@@ -33,28 +33,28 @@ const (
 	// knobColumnBlock and knobDown are the tiles of columns and of rows in a block.
 	knobColumnBlock
 	knobRowBlock
-	// knobPartialSums is how many partial sums a loop that collects has for each of its sums.
+	// knobPartialSums is the number of accumulators for each sum of a reduction loop.
 	knobPartialSums
 	// knobWorkItems is the level of the nest whose iterations the threads share.
 	knobWorkItems
-	// knobRowAxis is the other axis of a register tile.
+	// knobRowAxis is the axis of the rows of a register tile.
 	knobRowAxis
-	// knobVectorAxis is the axis whose iterations are the lanes of vectors, none for those of the loops that collect.
+	// knobVectorAxis is the vectorized axis, none if reduction loops are vectorized.
 	knobVectorAxis
 	numKnobs
 )
 
-// What knobs are set to beside numbers from 1 on. Axes and levels are counted from 1.
+// Values of knobs other than numbers from 1 on. Axes and levels are numbered from 1.
 const (
-	open = 0 // left to the heuristics
+	auto = 0 // left to the heuristics
 	none = -1
 	off  = -1
 	on   = 1
 )
 
-// Choice is the layout chosen for a kernel: the knobs of its bands, in the order in which they are laid out, separated
-// by /. The knobs of a band are letters with numbers, such as v2w4h7. Knobs that it leaves out are set by the heuristics; the
-// empty Choice leaves all to them. Knobs that do not suit a band have no effect.
+// Choice is the chosen layout of a kernel: the knobs of its bands in planning order, separated by /. The knobs of a band are letters
+// with numbers, such as v2w4h7. Missing knobs are set by heuristics (all of them in the empty Choice); knobs that a band does not have
+// are ignored.
 type Choice string
 
 // Knobs is the knobs of a band.
@@ -75,13 +75,13 @@ var known = [numKnobs]struct {
 	knobPackColumns:   {'c', off, on},
 	knobPackRows:      {'d', off, on},
 	knobSplitK:        {'k', none, 1 << 30},
-	knobTileVectors:   {'w', open, 64},
-	knobTileRows:      {'h', open, 64},
+	knobTileVectors:   {'w', auto, 64},
+	knobTileRows:      {'h', auto, 64},
 	knobRowsInnermost: {'i', off, on},
 	knobColumnBlock:   {'x', none, 1 << 30},
 	knobRowBlock:      {'y', none, 1 << 30},
-	knobPartialSums:   {'u', open, 64},
-	knobWorkItems:     {'n', open, 64},
+	knobPartialSums:   {'u', auto, 64},
+	knobWorkItems:     {'n', auto, 64},
 }
 
 // ParseChoice checks the text of a choice.
@@ -93,7 +93,7 @@ func ParseChoice(text string) (Choice, error) {
 	return choiceOf(bands), nil
 }
 
-// Knobs takes a choice apart.
+// Knobs parses a choice.
 func (c Choice) Knobs() ([]Knobs, error) {
 	if c == "" {
 		return nil, nil
@@ -107,7 +107,7 @@ func (c Choice) Knobs() ([]Knobs, error) {
 				n++
 			}
 			v, err := strconv.ParseInt(text[1:n], 10, 64)
-			if err != nil || k == numKnobs || v == open || v < known[k].low || v > known[k].high || b[k] != open {
+			if err != nil || k == numKnobs || v == auto || v < known[k].low || v > known[k].high || b[k] != auto {
 				return nil, fmt.Errorf("got %q in choice %q, expected one of the letters %s, each once, with a number", text[:n], c, letters())
 			}
 			b[k], text = v, text[n:]
@@ -140,7 +140,7 @@ func choiceOf(bands []Knobs) Choice {
 	last := 0
 	for i, b := range bands {
 		for k, v := range b {
-			if v != open {
+			if v != auto {
 				texts[i] += string(known[k].letter) + strconv.FormatInt(v, 10)
 				last = i + 1
 			}
@@ -149,7 +149,7 @@ func choiceOf(bands []Knobs) Choice {
 	return Choice(strings.Join(texts[:last], "/"))
 }
 
-// or is the value of a knob, or else the given one of the heuristics, clamped to 1 … most.
+// or is the value of a knob, or the default if it is auto, clamped to 1 … most.
 func (b *Knobs) or(k knob, heuristic, most int64) int64 {
 	if b[k] > 0 {
 		heuristic = b[k]
@@ -157,5 +157,5 @@ func (b *Knobs) or(k knob, heuristic, most int64) int64 {
 	return max(min(heuristic, most), 1)
 }
 
-// allows reports whether an axis may be what a knob chooses.
-func (b *Knobs) allows(k knob, a *Axis) bool { return b[k] == open || b[k] == a.Number }
+// allows reports whether a knob permits an axis.
+func (b *Knobs) allows(k knob, a *Axis) bool { return b[k] == auto || b[k] == a.Number }

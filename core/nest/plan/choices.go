@@ -13,7 +13,7 @@ type Laid struct {
 	// used are the values of the knobs that have an effect on the band, open for others.
 	used Knobs
 	want Knobs
-	// axes are the iterations of the axes, -1 if they are not constant; items are the levels that could be shared.
+	// axes are the trip counts of the axes, -1 if not constant; items are the levels that threads could share.
 	axes  []int64
 	items []int64
 	sums  bool
@@ -26,11 +26,11 @@ func (pl *planner) number(p *Band) {
 	}
 	p.used = &Laid{want: p.want}
 	if pl.m.Invocations {
-		// Lanes are invocations: they exchange nothing through registers, and have no memory that lasts.
+		// Lanes are invocations: they neither exchange values through registers nor keep memory between iterations.
 		for _, k := range []knob{knobTranspose, knobMultiPass, knobPackColumns, knobPackRows, knobSplitK, knobRowBlock, knobColumnBlock} {
 			p.want[k] = off
 		}
-		if p.want[knobLanes] != open {
+		if p.want[knobLanes] != auto {
 			pl.Group = int(powerOfTwo(p.want.or(knobLanes, usualLanes, pl.m.Group)))
 		}
 		pl.Subgroups = pl.Subgroups && p.want[knobSubgroups] != off
@@ -45,7 +45,7 @@ func (pl *planner) number(p *Band) {
 	pl.Layout = append(pl.Layout, p.used)
 }
 
-// shareable are the levels whose iterations may be the work items: their number does not depend on a block around.
+// shareable lists the levels whose iterations may be the work items: their trip count does not depend on an outer block.
 func (p *Band) shareable() []int64 {
 	var out []int64
 	for i, l := range p.Levels {
@@ -59,13 +59,13 @@ func (p *Band) shareable() []int64 {
 	return out
 }
 
-// shareable reports whether threads may share the iterations of a level. Those of a dynamic axis are counted up to the greatest count.
+// shareable reports whether threads may share the iterations of a level. A dynamic axis counts with its upper bound.
 func (l level) shareable() bool {
 	a := l.Axis
 	return a.Count > 0 && !a.ordered && (l.Kind != Tiles || a.Group == 0) && (!a.Dynamic || l.Kind == Walk || l.Kind == Tiles && a.Vector)
 }
 
-// joined renumbers the levels behind one that was joined with the next.
+// joined renumbers the levels after two of them were collapsed.
 func (p *Band) joined(at int) {
 	after := []*int{&p.PackAt, &p.RowPackAt}
 	if p.MultiPass != nil {
@@ -112,7 +112,7 @@ func (p *Band) record(sums bool) {
 		}
 	}
 	if !sums {
-		set(knobTranspose, p.Transpose != nil || p.Turned)
+		set(knobTranspose, p.Transpose != nil || p.LanesAreRows)
 		if p.Transpose != nil {
 			l.used[knobColumnBlock] = p.Transpose.Group
 		}
@@ -146,7 +146,7 @@ func (p *Band) record(sums bool) {
 	set(knobRowsInnermost, n > 0 && p.Levels[n-1].Axis == p.Rows)
 }
 
-// recordLanes records the layout of the invocations of a GPU for a band that no other one is around.
+// recordLanes records the layout of the invocations of a GPU for an outermost band.
 func (pl *planner) recordLanes(p *Band) {
 	u := &p.used.used
 	switch {
@@ -226,7 +226,7 @@ func otherAxes(l *Laid, _ int64) []int64 {
 	return out
 }
 
-// follows lists the knobs that are reset when another one changes.
+// follows lists the dependent knobs that are reset when a knob changes.
 var follows = map[knob][]knob{
 	knobLanes:       {knobLaneRows},
 	knobVectorAxis:  {knobLaneRows, knobRowAxis, knobTranspose, knobTileVectors, knobTileRows, knobRowsInnermost, knobColumnBlock, knobRowBlock, knobPartialSums, knobWorkItems},
@@ -250,16 +250,16 @@ func (laid Layout) Neighbours(m ir.Machine) []Choice {
 	for n := range numKnobs {
 		for i, l := range laid {
 			v := l.used[n]
-			if v == open || n == knobWorkItems && m.Threads == 1 {
+			if v == auto || n == knobWorkItems && m.Threads == 1 {
 				continue
 			}
 			for _, w := range near[n](l, v) {
-				if w == open || w == v || w < known[n].low || w > known[n].high {
+				if w == auto || w == v || w < known[n].low || w > known[n].high {
 					continue
 				}
 				bands := slices.Clone(asked)
 				for _, f := range follows[n] {
-					bands[i][f] = open
+					bands[i][f] = auto
 				}
 				bands[i][n] = w
 				if c := choiceOf(bands); !slices.Contains(out, c) {
@@ -271,7 +271,7 @@ func (laid Layout) Neighbours(m ir.Machine) []Choice {
 	return out
 }
 
-// Chosen is the whole layout that was chosen, by a choice or by the heuristics.
+// Chosen is the complete layout, with the decisions of the heuristics.
 func (laid Layout) Chosen() Choice {
 	bands := make([]Knobs, len(laid))
 	for i, l := range laid {

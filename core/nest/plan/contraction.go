@@ -18,14 +18,14 @@ type SumLoops struct {
 	Steps int64
 	// Count is the number of iterations of the outermost loop in one part of a split-K sum, 0 without split-K.
 	Count int64
-	// OneLoop: the loops that fill the packs are collapsed into one.
+	// OneLoop: the loops that pack operands are collapsed into one.
 	OneLoop bool
 }
 
 func (s *SumLoops) Innermost() *analysis.Region { return s.Loops[len(s.Loops)-1] }
 
-// seriesOf returns the nest of reduction loops that begins with a loop, nil if it is not perfect or contains anything else.
-func seriesOf(r *analysis.Region) *SumLoops {
+// sumLoopsOf returns the perfect nest of reduction loops that starts with a loop, nil if there is none.
+func sumLoopsOf(r *analysis.Region) *SumLoops {
 	s := &SumLoops{Steps: 1}
 	for {
 		in := r.Loops()
@@ -65,7 +65,7 @@ func (pl *planner) planReduction(p *Band) {
 	}
 	best := math.Inf(1)
 	var vec, rows *Axis
-	if simple && (p.want[knobVectorAxis] == open || p.want[knobVectorAxis] == none) {
+	if simple && (p.want[knobVectorAxis] == auto || p.want[knobVectorAxis] == none) {
 		rows = pl.sharing(p, acc, nil)
 		best = pl.alongCost(p, k, rows, acc)
 	}
@@ -105,7 +105,7 @@ func (pl *planner) planReduction(p *Band) {
 		return
 	}
 	// Rows come first in the order of copies, so that an element of a row is used by all its vectors at once. Vectors come last, so
-	// that the number of a copy tells that of its vector.
+	// that the index of a copy determines that of its vector.
 	p.Axes = slices.DeleteFunc(p.Axes, func(a *Axis) bool { return a == rows || a == vec })
 	p.Axes = append(append([]*Axis{rows}, p.Axes...), vec)
 	if vec.Dynamic {
@@ -115,7 +115,7 @@ func (pl *planner) planReduction(p *Band) {
 	pl.blocks(p, vec, rows, acc)
 }
 
-// rowsAtOnce is the number of independent rows that are reduced together, so that their additions overlap.
+// rowsAtOnce is the number of independent rows that are reduced together to overlap the latency of additions.
 const rowsAtOnce = 4
 
 // shortRow is the length of a row in bytes below which starting and ending its sum dominates the time.
@@ -148,7 +148,7 @@ const tileWide = 2
 // tileRows is the height of a register tile of that width.
 func (pl *planner) tileRows() int64 { return int64(pl.m.Vectors-4) / tileWide }
 
-// collectsBools reports whether a reduction loop collects conditions.
+// collectsBools reports whether a reduction loop reduces Bools.
 func collectsBools(r *analysis.Region) bool {
 	return slices.ContainsFunc(r.Innermost().Updates, func(u *analysis.Update) bool { return u.Slot.Reg.DType.Base().IsBool() })
 }
@@ -160,7 +160,7 @@ func (pl *planner) registerTile(p *Band, vec, rows *Axis, results int64, acc []a
 	if rows == nil {
 		most := int64(8)
 		if pl.m.Masks && slices.ContainsFunc(p.Leaf.Loops(), collectsBools) {
-			most = 6 // there are 7 registers of masks
+			most = 6 // there are 7 mask registers
 		}
 		vec.Units = p.want.or(knobTileVectors, max(most/results, 1), vectors)
 		return
@@ -169,38 +169,38 @@ func (pl *planner) registerTile(p *Band, vec, rows *Axis, results int64, acc []a
 	wide, tall := int64(tileWide), pl.tileRows()
 	if vec.Dynamic {
 		vec.Units = p.want.or(knobTileVectors, min(wide, room, vectors), vectors)
-		rows.Units = p.want.or(knobTileRows, even(rows.Count, max(min(tall, room/vec.Units, rows.mostUnits()), 1)), rows.mostUnits())
+		rows.Units = p.want.or(knobTileRows, balancedHeight(rows.Count, max(min(tall, room/vec.Units, rows.mostUnits()), 1)), rows.mostUnits())
 		return
 	}
 	beside := int64(1)
 	spread := pl.broadcasts(p, vectors)
 	byRow := pl.Slopes(rows.Region.Rng)
 	for _, a := range acc {
-		if s := byRow.Of(a.U.Src[0]); !pl.m.LoadsApart && !parts && !spread && a.U.Op == uop.Load && s.Depends && s.Step*int64(a.U.DType.Itemsize())%aliasing == 0 {
+		if s := byRow.Of(a.U.Src[0]); !pl.m.LoadStore && !parts && !spread && a.U.Op == uop.Load && s.Depends && s.Step*int64(a.U.DType.Itemsize())%aliasing == 0 {
 			wide, tall = 3, 8
 			if vectors == 4 || pl.m.Vectors > 16 && (vectors%4 == 0 || vectors%4 > 1 && vectors%3 > 0) {
-				wide, tall = 4, 6 // fewer loads, and no rest of one
+				wide, tall = 4, 6 // fewer loads, and no remainder of one row
 			}
 		}
 	}
 	if pl.m.SlowBroadcast && !spread {
-		wide, tall = 4, 2 // few elements to spread, and registers for what spreads them
+		wide, tall = 4, 2 // few broadcasts, and registers for their intermediate values
 	}
-	if a := pl.crossed(p, vec, rows, acc); a != nil && results == 1 {
+	if a := pl.batchTileAxis(p, vec, rows, acc); a != nil && results == 1 {
 		vec.Units = p.want.or(knobTileVectors, 1, min(room, vectors))
 		side := int64(math.Sqrt(float64(room / vec.Units)))
-		rows.Units = p.want.or(knobTileRows, even(rows.Count, side), min(room/vec.Units, rows.Count))
-		p.secondRows, p.crossed, a.Units = a, true, even(a.Count, max(room/vec.Units/rows.Units, 1))
+		rows.Units = p.want.or(knobTileRows, balancedHeight(rows.Count, side), min(room/vec.Units, rows.Count))
+		p.secondRows, p.batchLanes, a.Units = a, true, balancedHeight(a.Count, max(room/vec.Units/rows.Units, 1))
 		return
 	}
 	if !parts {
-		p.secondRows, beside = pl.secondRowsFor(p, vec, rows, room/wide, acc)
+		p.secondRows, beside = pl.secondTileAxis(p, vec, rows, room/wide, acc)
 	}
 	if rows.Count <= room/4 && p.secondRows == nil {
 		wide = 4
 	}
 	vec.Units = p.want.or(knobTileVectors, min(wide, room), vectors)
-	rows.Units = p.want.or(knobTileRows, even(rows.Count, max(min(tall, room/vec.Units, rows.mostUnits()), 1)), rows.mostUnits())
+	rows.Units = p.want.or(knobTileRows, balancedHeight(rows.Count, max(min(tall, room/vec.Units, rows.mostUnits()), 1)), rows.mostUnits())
 	if p.secondRows != nil && rows.Units == rows.Count && vec.Units*rows.Units*beside <= room {
 		p.secondRows.Units = beside
 	} else {
@@ -208,13 +208,13 @@ func (pl *planner) registerTile(p *Band, vec, rows *Axis, results int64, acc []a
 	}
 }
 
-// moreTiles makes tiles smaller until there are enough workgroups for a GPU: narrower first, since an element of a row is loaded by all
-// invocations at once.
+// moreTiles shrinks tiles until there are enough workgroups for a GPU: first in width, since the invocations load an element of a row
+// together.
 func (pl *planner) moreTiles(p *Band, vec, rows *Axis) {
 	const lowest = 4
 	enough := pl.m.Workgroups
 	if rows == nil && pl.m.Shared > 0 {
-		enough *= manyGroups // each element is loaded once: what counts is how many loads are on their way
+		enough *= manyGroups // each element is loaded once: the number of loads in flight counts
 	}
 	tiles := func() int64 {
 		n := int64(1)
@@ -229,18 +229,18 @@ func (pl *planner) moreTiles(p *Band, vec, rows *Axis) {
 		}
 		return n
 	}
-	for p.want[knobTileVectors] == open && vec.Units > 1 && tiles() < enough {
+	for p.want[knobTileVectors] == auto && vec.Units > 1 && tiles() < enough {
 		vec.Units = (vec.Units + 1) / 2
 	}
-	for p.want[knobTileRows] == open && rows != nil && rows.Units >= 2*lowest && tiles() < enough {
+	for p.want[knobTileRows] == auto && rows != nil && rows.Units >= 2*lowest && tiles() < enough {
 		rows.Units /= 2
 	}
 }
 
-// broadcasts reports whether the rows of a band are packed in all lanes of vectors, if there are so many vectors of columns.
+// broadcasts reports whether rows are packed as broadcast vectors, for a number of vectors of columns.
 func (pl *planner) broadcasts(p *Band, vectors int64) bool {
 	for _, r := range p.Leaf.Loops() {
-		if s := seriesOf(r); s == nil || s.Steps < int64(pl.Lanes) {
+		if s := sumLoopsOf(r); s == nil || s.Steps < int64(pl.Lanes) {
 			return false
 		}
 	}
@@ -256,20 +256,20 @@ func (a *Axis) mostUnits() int64 {
 	return a.Count
 }
 
-// usual is the trip count that costs are estimated for: half of the maximum for a dynamic axis.
-func (a *Axis) usual() int64 {
+// estimatedTrip is the trip count that costs are estimated with: half of the upper bound for a dynamic axis.
+func (a *Axis) estimatedTrip() int64 {
 	if a.Dynamic {
 		return (a.Count + 1) / 2
 	}
 	return a.Count
 }
 
-// even returns a tile height, up to a limit, that leaves no small remainder.
-func even(n, most int64) int64 {
+// balancedHeight returns a tile height, up to a limit, that leaves no small remainder.
+func balancedHeight(n, most int64) int64 {
 	if n <= most {
 		return n
 	}
-	const least = 5 // a lower tile takes as long: sums wait for each other
+	const least = 5 // lower tiles are bound by the latency of additions
 	best, found := int64(math.MaxInt64), most
 	for h := most; h > most/2; h-- {
 		cost := n / h * max(h, least)
@@ -285,12 +285,12 @@ func even(n, most int64) int64 {
 
 // blocks tiles a matrix product for the caches: columns into blocks that are packed, rows into blocks of half of L2.
 func (pl *planner) blocks(p *Band, vec, rows *Axis, acc []analysis.Access) {
-	k := int64(0) // of all sums together
+	k := int64(0) // steps of all sums
 	for _, r := range p.Leaf.Loops() {
 		if p.MultiPass != nil {
 			break
 		}
-		sum := seriesOf(r)
+		sum := sumLoopsOf(r)
 		if sum == nil {
 			p.Sums = nil
 			return
@@ -309,14 +309,14 @@ func (pl *planner) blocks(p *Band, vec, rows *Axis, acc []analysis.Access) {
 			walks = append(walks, level{a, Tiles})
 		}
 	}
-	if p.crossed {
-		// The vectors of one tile of the second axis stay in L1 while all rows are processed.
+	if p.batchLanes {
+		// The vectors of a tile of the second axis stay in L1 for all rows.
 		p.Levels = append(append(p.Levels, walks...), level{vec, Tiles}, level{rows, Tiles})
 		return
 	}
 	near := k*vec.Tile()*element <= pl.m.L1
 	if p.MultiPass == nil && near && p.want[knobPackColumns] != on && pl.interleaved(vec, walks, acc) {
-		// Each walked loop would read all of the result; instead the operands of a tile stay in L1.
+		// Each walked loop would read the whole result; instead the operands of a tile stay in L1.
 		p.Levels = append(append(p.Levels, level{vec, Tiles}, level{rows, Tiles}), walks...)
 		return
 	}
@@ -325,7 +325,7 @@ func (pl *planner) blocks(p *Band, vec, rows *Axis, acc []analysis.Access) {
 		p.Packs = append(p.Packs, pl.findPacks(p, sum, vec, rows, walks)...)
 	}
 	if len(p.RowPacks) > 0 && p.secondRows != nil {
-		// What is packed belongs to one axis of rows.
+		// Packed rows belong to one axis.
 		i := slices.IndexFunc(walks, func(l level) bool { return l.Axis == p.secondRows })
 		walks[i].Kind, p.secondRows.Units, p.secondRows = Walk, 1, nil
 	}
@@ -350,10 +350,10 @@ func (pl *planner) blocks(p *Band, vec, rows *Axis, acc []analysis.Access) {
 	}
 	mostRows := max(pl.m.L2/2/(rowSteps*tall*element), 1)
 	rowThreads := int64(1)
-	// Rows that the walked loops do not change are packed before them.
-	early := p.MultiPass == nil && len(p.RowPacks) > 0 && !slices.ContainsFunc(p.RowPacks, func(q *RowPack) bool { return pl.movesWith(q.U, walks) })
+	// Rows that are invariant in the walked loops are packed before them.
+	early := p.MultiPass == nil && len(p.RowPacks) > 0 && !slices.ContainsFunc(p.RowPacks, func(q *RowPack) bool { return pl.variesWith(q.U, walks) })
 	if len(p.Packs) > 0 || p.MultiPass != nil {
-		// With each block the rows are packed again.
+		// Each block of columns packs the rows again.
 		room := pl.m.L2 * 3 / 8
 		if len(p.RowPacks) > 0 {
 			room = pl.m.L3
@@ -362,14 +362,14 @@ func (pl *planner) blocks(p *Band, vec, rows *Axis, acc []analysis.Access) {
 		if p.MultiPass != nil {
 			most = max(min(most, pl.m.L2/2/(rows.Count*vec.Tile()*element)), 1)
 		}
-		inside := p.MultiPass != nil || slices.ContainsFunc(p.Packs, func(q *Pack) bool { return pl.movesWith(q.U, walks) })
+		inside := p.MultiPass != nil || slices.ContainsFunc(p.Packs, func(q *Pack) bool { return pl.variesWith(q.U, walks) })
 		threads := int64(pl.m.Threads)
 		if tilesAcross <= most && len(walks) == 0 && pl.rowsCostMore(p) {
 			threads, rowThreads = 1, threads
 		}
-		group := share(tilesAcross, most, threads)
+		group := balancedBlock(tilesAcross, most, threads)
 		if p.MultiPass == nil && (inside || len(walks) == 0) && near && len(p.RowPacks) == 0 && tilesDown*k*rows.Tile()*element <= pl.m.L2/2 {
-			group = 1 // all rows go by while the columns of a tile lie in the nearest cache
+			group = 1 // all rows stream through while the columns of a tile stay in L1
 		}
 		vec.Group = p.want.or(knobColumnBlock, group, tilesAcross)
 		if inside && early && tilesDown <= mostRows {
@@ -394,8 +394,8 @@ func (pl *planner) blocks(p *Band, vec, rows *Axis, acc []analysis.Access) {
 	}
 	pl.reserveSplitK(p)
 	// A tile of rows is reused for all columns. Columns are reused for all rows instead if the rows are packed or an operand misses L2.
-	columnsInner := p.want[knobRowsInnermost] == off || p.want[knobRowsInnermost] == open && len(p.RowPacks) == 0 && !p.l2Miss
-	if rows.Group == 0 && (len(p.RowPacks) > 0 || p.want[knobRowBlock] > 0 || p.want[knobRowBlock] == open && !columnsInner && tilesDown > mostRows) {
+	columnsInner := p.want[knobRowsInnermost] == off || p.want[knobRowsInnermost] == auto && len(p.RowPacks) == 0 && !p.l2Miss
+	if rows.Group == 0 && (len(p.RowPacks) > 0 || p.want[knobRowBlock] > 0 || p.want[knobRowBlock] == auto && !columnsInner && tilesDown > mostRows) {
 		pl.blockRows(p, tilesDown, mostRows, rowThreads)
 	}
 	if early {
@@ -408,14 +408,14 @@ func (pl *planner) blocks(p *Band, vec, rows *Axis, acc []analysis.Access) {
 	}
 }
 
-// blockRows makes the level of blocks of rows, with a limit of tiles, whose rows are packed before its tiles; its blocks are shared
-// by a number of threads.
+// blockRows adds a level of blocks of at most the given number of row tiles, balanced for the threads; the rows of a block are packed
+// before its tiles.
 func (pl *planner) blockRows(p *Band, tiles, most, threads int64) {
 	rows := p.Rows
 	if len(p.Levels) == 0 {
 		threads = int64(pl.m.Threads)
 	}
-	rows.Group = p.want.or(knobRowBlock, share(tiles, most, threads), tiles)
+	rows.Group = p.want.or(knobRowBlock, balancedBlock(tiles, most, threads), tiles)
 	p.Levels = append(p.Levels, level{rows, Blocks})
 	p.RowPackAt = len(p.Levels)
 	for _, q := range p.RowPacks {
@@ -423,7 +423,7 @@ func (pl *planner) blockRows(p *Band, tiles, most, threads int64) {
 	}
 }
 
-// interleaved reports whether the walked loops store to elements between the lanes of vectors, while columns are loaded
+// interleaved reports whether the walked loops store to the elements between the lanes of vectors, while columns are loaded
 // contiguously.
 func (pl *planner) interleaved(vec *Axis, walks []level, acc []analysis.Access) bool {
 	byLane := pl.Slopes(vec.Region.Rng)
@@ -444,14 +444,14 @@ func (pl *planner) interleaved(vec *Axis, walks []level, acc []analysis.Access) 
 	return len(walks) > 0
 }
 
-// movesWith reports whether a value depends on a level of plain iterations.
-func (pl *planner) movesWith(u *uop.UOp, walks []level) bool {
+// variesWith reports whether a value depends on a walked loop.
+func (pl *planner) variesWith(u *uop.UOp, walks []level) bool {
 	return slices.ContainsFunc(walks, func(l level) bool { return pl.Slopes(l.Axis.Region.Rng).Of(u).Depends })
 }
 
-// share is the size of equal blocks, of at most so many tiles, that balances the threads.
-func share(tiles, most, threads int64) int64 {
-	const nearly = 32 // parts of which one more does not matter
+// balancedBlock is the size of equal blocks, up to a limit of tiles, that balances the threads.
+func balancedBlock(tiles, most, threads int64) int64 {
+	const nearly = 32 // blocks per thread from which on one more does not matter
 	fair := (tiles + threads - 1) / threads
 	for n := (tiles + most - 1) / most; ; n++ {
 		size := max((tiles+n-1)/n, 1)

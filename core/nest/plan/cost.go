@@ -23,7 +23,7 @@ func (pl *planner) fill(n int64) float64 {
 func alongRows(n int64) int64 {
 	const few = 4
 	if n <= few*few {
-		return even(n, 2*few)
+		return balancedHeight(n, 2*few)
 	}
 	return few
 }
@@ -54,10 +54,10 @@ func (pl *planner) streamedRows(k *analysis.Region, rows *Axis, acc []analysis.A
 	case shared <= pl.m.L1/4:
 		return 1
 	}
-	return even(rows.Count, 2*n)
+	return balancedHeight(rows.Count, 2*n)
 }
 
-// alongCost is the cost of the accesses for a vector of products whose lanes are iterations of the loop k.
+// alongCost is the cost of the accesses of a vector of products if the reduction loop k is vectorized.
 func (pl *planner) alongCost(p *Band, k *analysis.Region, rows *Axis, acc []analysis.Access) float64 {
 	sum, times := 0.0, 1.0
 	for _, a := range acc {
@@ -79,15 +79,14 @@ func (pl *planner) alongCost(p *Band, k *analysis.Region, rows *Axis, acc []anal
 		}
 		sum += c * a.Times / times
 	}
-	const horizontal = 8 // of each result, after each run of the loop
+	const horizontal = 8 // horizontal sum of each result
 	if n := k.Trip(); n > 0 {
 		times = min(times, float64(n))
 	}
 	return max(1, sum)*pl.fill(k.Trip()) + horizontal*float64(pl.Lanes)/times
 }
 
-// tileCost is the same for a register tile whose lanes are iterations of an axis. Loads in the loop k cost only what they
-// take beyond the products.
+// tileCost is the same for a register tile with a vectorized axis. Loads in the loop k cost only what does not overlap with products.
 func (pl *planner) tileCost(p *Band, k *analysis.Region, vec, rows *Axis, acc []analysis.Access) float64 {
 	times := 1.0
 	for _, a := range acc {
@@ -122,8 +121,8 @@ func (pl *planner) tileCost(p *Band, k *analysis.Region, vec, rows *Axis, acc []
 	return (max(1, loads) + once) * pl.fill(vec.Count)
 }
 
-// rowsCost is the cost of the operands of the rows, which are broadcast: in the loop, and once for packing, if they are packed; strided
-// is the number of bytes of L2 that they occupy if they are not.
+// rowsCost is the cost of broadcasting the operands of rows, plus packing them if they are packed; strided is the number of bytes of L2
+// that they occupy if they are not.
 func (pl *planner) rowsCost(k *analysis.Region, vec, rows *Axis, acc []analysis.Access, times float64) (loads, once float64, strided int64) {
 	byLane, byRow, byStep := pl.Slopes(vec.Region.Rng), pl.Slopes(rows.Region.Rng), pl.Slopes(k.Rng)
 	for _, a := range acc {
@@ -132,10 +131,10 @@ func (pl *planner) rowsCost(k *analysis.Region, vec, rows *Axis, acc []analysis.
 		}
 		share := a.Times / times
 		loads = max(loads, costSplat/2*share)
-		switch how, need := pl.reach(a.U, byStep, int64(a.Times), rows); {
-		case how == reachMiss:
+		switch how, need := pl.rowAccess(a.U, byStep, int64(a.Times), rows); {
+		case how == accessMiss:
 			once += costPack / float64(vec.Count) * share
-		case how == reachStrided:
+		case how == accessStrided:
 			strided += need
 		case need > pl.m.L2:
 			// Each block of columns reads a cache line of it from beyond L2.
@@ -146,7 +145,7 @@ func (pl *planner) rowsCost(k *analysis.Region, vec, rows *Axis, acc []analysis.
 	return loads, once, strided
 }
 
-// columnCost is the cost of a load of columns, c for a vector, for each row of a tile, plus the cost of loading it into L1 for each
+// columnCost is the cost of a load of columns, c for a vector, divided by the rows of a tile, plus that of bringing it into L1 for each
 // use.
 func (pl *planner) columnCost(p *Band, k *analysis.Region, a analysis.Access, c float64, vec, rows *Axis, strided int64) (load, pack float64) {
 	uses, tall, byStep := float64(rows.Count), float64(min(rows.Count, pl.tileRows())), pl.Slopes(k.Rng)
@@ -156,10 +155,10 @@ func (pl *planner) columnCost(p *Band, k *analysis.Region, a analysis.Access, c 
 		}
 	}
 	switch {
-	case vec.Dynamic: // it has no packs
+	case vec.Dynamic: // not packed
 		return c / tall, 0
 	case c == costNext:
-		detour := pl.detour(a.U, byStep, int64(a.Times), vec.Count, tileWide*int64(pl.Lanes), strided)
+		detour := pl.unpackedCost(a.U, byStep, int64(a.Times), vec.Count, tileWide*int64(pl.Lanes), strided)
 		return costNext / tall, min(detour/tall, costPack/uses)
 	case pl.transposes(a.U, byStep):
 		return costNext / tall, costPack / uses
@@ -203,7 +202,7 @@ func (pl *planner) sharing(p *Band, acc []analysis.Access, except *Axis) *Axis {
 		s := pl.Slopes(a.Region.Rng)
 		n := min(a.Count, pl.tileRows())
 		if except != nil {
-			if _, beside := pl.secondRowsFor(p, except, a, pl.tileRows(), acc); beside > 0 {
+			if _, beside := pl.secondTileAxis(p, except, a, pl.tileRows(), acc); beside > 0 {
 				n = a.Count * beside
 			}
 		}

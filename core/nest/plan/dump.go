@@ -45,7 +45,7 @@ func (p *Band) print(s *strings.Builder, k *Kernel) {
 		for _, is := range []struct {
 			yes  bool
 			word string
-		}{{a.Vector, "vectors"}, {a == p.Rows, "rows"}, {a == p.secondRows, "more rows"}, {a == p.Transpose, "transposed"}, {a.Vector && p.Turned, "rows of squares"}, {a.ordered, "in order"}, {a.Descending, "descending"}} {
+		}{{a.Vector, "vectors"}, {a == p.Rows, "rows"}, {a == p.secondRows, "more rows"}, {a == p.Transpose, "transposed"}, {a.Vector && p.LanesAreRows, "rows of squares"}, {a.ordered, "in order"}, {a.Descending, "descending"}} {
 			if is.yes {
 				s.WriteString(", " + is.word)
 			}
@@ -91,7 +91,7 @@ func (p *Band) printSums(s *strings.Builder, k *Kernel, around *analysis.Region)
 		}
 		fmt.Fprintf(s, "  sum over %s of %d: %s", r.Label(), r.Trip(), formNames[n.Form])
 		switch {
-		case n.Form == Sequential && n.Straight(p.copies()):
+		case n.Form == Sequential && n.FullyUnrolled(p.copies()):
 			s.WriteString(", without a loop")
 		case n.long && n.Form == Unrolled && r.Trip() > 0:
 			ways := n.Ways(p.copies(), p.trip(r))
@@ -117,7 +117,7 @@ func (p *Band) printPacks(s *strings.Builder, at int) {
 	}
 	if at == p.RowPackAt {
 		for _, q := range p.RowPacks {
-			fmt.Fprintf(s, "  pack %s for rows, %d steps, %s\n", q.U.Op, q.Sum.Steps, wayNames[q.Way])
+			fmt.Fprintf(s, "  pack %s for rows, %d steps, %s\n", q.U.Op, q.Sum.Steps, wayNames[q.Method])
 		}
 	}
 	if q := p.MultiPass; q != nil && at == q.At {

@@ -8,19 +8,19 @@ import (
 	"polygrad/core/uop"
 )
 
-// Sums of few results have too few invocations to read memory as fast as a GPU can. So more of them share the steps of a sum.
+// Sums with few results have too few invocations to saturate the memory of a GPU, so several of them share the steps of a sum.
 
 const (
-	// leastColumns is the least number of neighbours that lanes read side by side, leastSplit the number of steps of a lane that pay.
+	// leastColumns is the least number of adjacent elements that lanes read together, leastSplit the least number of steps of a lane.
 	leastColumns, leastSplit = 8, 4
 	// usualLanes is the number of lanes of a workgroup, unless more serve.
 	usualLanes = 64
-	// manyGroups is how many times Machine.Workgroups keep the memory of a GPU busy, with a load in each lane at a time.
+	// manyGroups times Machine.Workgroups saturate the memory of a GPU with one load in flight in each lane.
 	manyGroups = 8
 )
 
-// moreThanUsual is how many lanes a band may have instead of the usual ones, 0 if none. asked: a choice says so.
-func (pl *planner) moreThanUsual(p *Band) (lanes int64, asked bool) {
+// extraLanes is how many lanes a band may have instead of the usual ones, 0 if none. asked: a choice says so.
+func (pl *planner) extraLanes(p *Band) (lanes int64, asked bool) {
 	if !pl.m.Invocations || pl.serial || pl.Lanes != usualLanes {
 		return 0, false
 	}
@@ -28,23 +28,23 @@ func (pl *planner) moreThanUsual(p *Band) (lanes int64, asked bool) {
 	if lanes <= usualLanes {
 		return 0, false
 	}
-	return lanes, p.want[knobLanes] != open
+	return lanes, p.want[knobLanes] != auto
 }
 
-// powerOfTwo is the greatest power of two up to n.
+// powerOfTwo rounds n down to a power of two.
 func powerOfTwo(n int64) int64 { return 1 << (bits.Len64(uint64(n)) - 1) }
 
-// setLanes gives all vectors of the kernel so many lanes.
+// setLanes sets the number of lanes of all vectors of the kernel.
 func (pl *planner) setLanes(n int64) { pl.Lanes, pl.Kernel.Lanes = int(n), int(n) }
 
-// splitSteps spreads the steps of the sums of a band over lanes, beside those of the columns.
+// splitSteps distributes the steps of the sums of a band over lanes, in addition to the columns.
 func (pl *planner) splitSteps(p *Band, vec *Axis) {
-	lanes, asked := pl.moreThanUsual(p)
+	lanes, asked := pl.extraLanes(p)
 	if lanes == 0 || vec.Dynamic || vec.Units > 1 || p.want[knobPartialSums] == 1 {
 		return
 	}
 	for _, r := range p.Leaf.Loops() {
-		if s := seriesOf(r); s == nil || s.Steps < leastSplit*lanes/usualLanes {
+		if s := sumLoopsOf(r); s == nil || s.Steps < leastSplit*lanes/usualLanes {
 			return
 		}
 	}
@@ -66,7 +66,7 @@ func (pl *planner) splitSteps(p *Band, vec *Axis) {
 		return
 	}
 	for _, r := range p.Leaf.Loops() {
-		if seriesOf(r).Steps < leastSplit*lanes/columns {
+		if sumLoopsOf(r).Steps < leastSplit*lanes/columns {
 			return
 		}
 	}
@@ -77,15 +77,15 @@ func (pl *planner) splitSteps(p *Band, vec *Axis) {
 
 // moreLanes makes more workgroups of rows that are summed along vectors, and gives those of long rows more lanes, if there are few of them.
 func (pl *planner) moreLanes(p, around *Band) {
-	more, asked := pl.moreThanUsual(p)
-	if around != nil || !p.Along || more == 0 && p.want[knobLanes] == open {
+	more, asked := pl.extraLanes(p)
+	if around != nil || !p.Along || more == 0 && p.want[knobLanes] == auto {
 		return
 	}
-	if lanes := pl.holding(p); lanes > 0 {
+	if lanes := pl.registerRowLanes(p); lanes > 0 {
 		pl.setLanes(lanes)
 		p.Held = true
 		for _, a := range p.Axes {
-			if p.want[knobTileRows] == open {
+			if p.want[knobTileRows] == auto {
 				a.Units = 1
 			}
 		}
@@ -96,7 +96,7 @@ func (pl *planner) moreLanes(p, around *Band) {
 		items *= max(a.Count/a.Units, 1)
 	}
 	for _, a := range p.Axes {
-		for p.want[knobTileRows] == open && a.Units > 1 && items < manyGroups*pl.m.Workgroups {
+		for p.want[knobTileRows] == auto && a.Units > 1 && items < manyGroups*pl.m.Workgroups {
 			items, a.Units = items*2, a.Units/2
 		}
 	}
@@ -108,14 +108,14 @@ func (pl *planner) moreLanes(p, around *Band) {
 	}
 }
 
-// mostHeld is the largest number of elements of a row that a lane keeps in registers.
-const mostHeld = 8
+// maxHeldElements is the largest number of elements of a row that a lane holds in registers.
+const maxHeldElements = 8
 
-// holding is the number of lanes that keep a row in registers: several loops go through it, each lane through the same elements in all of them. So
-// they are loaded, and functions of them computed, once: a softmax or a norm. It is 0 if the row is too long.
-func (pl *planner) holding(p *Band) int64 {
+// registerRowLanes is the number of lanes that hold a row in registers, for several loops over it (a softmax or a norm): each lane has the
+// same elements in all of them, so they are loaded and functions of them computed once. It is 0 if the row is too long.
+func (pl *planner) registerRowLanes(p *Band) int64 {
 	loops := p.Leaf.Loops()
-	if len(loops) < 2 || p.want[knobPartialSums] != open {
+	if len(loops) < 2 || p.want[knobPartialSums] != auto {
 		return 0
 	}
 	n, weight := loops[0].Trip(), int64(0)
@@ -126,18 +126,18 @@ func (pl *planner) holding(p *Band) int64 {
 		weight += pl.Weight(r)
 	}
 	for lanes := int64(usualLanes); lanes <= pl.m.Group; lanes *= 2 {
-		asked := p.want[knobLanes] == open || p.want[knobLanes] == lanes
-		if each := (n + lanes - 1) / lanes; asked && n >= lanes && each <= mostHeld && each*weight <= mostCopied {
+		asked := p.want[knobLanes] == auto || p.want[knobLanes] == lanes
+		if each := (n + lanes - 1) / lanes; asked && n >= lanes && each <= maxHeldElements && each*weight <= mostCopied {
 			return lanes
 		}
 	}
 	return 0
 }
 
-// planInvocations has each invocation of a band without reductions do four neighbours, which it loads and stores at once, if that leaves
-// enough invocations. It reports whether it does.
+// planInvocations has each invocation of a band without reductions compute four adjacent elements with vector loads and stores. It reports
+// whether enough invocations remain.
 func (pl *planner) planInvocations(p *Band) bool {
-	if !pl.m.Invocations || pl.m.Shared == 0 || pl.serial || !pl.Independent(p.Leaf) || p.want[knobTileVectors] != open && p.want[knobTileVectors] != quad {
+	if !pl.m.Invocations || pl.m.Shared == 0 || pl.serial || !pl.Independent(p.Leaf) || p.want[knobTileVectors] != auto && p.want[knobTileVectors] != quad {
 		return false
 	}
 	var along *Axis
@@ -153,7 +153,7 @@ func (pl *planner) planInvocations(p *Band) bool {
 			}
 		}
 	}
-	if along == nil || p.want[knobTileVectors] == open && all < quad*usualLanes*pl.m.Workgroups {
+	if along == nil || p.want[knobTileVectors] == auto && all < quad*usualLanes*pl.m.Workgroups {
 		return false
 	}
 	along.Units, p.Grid = quad, true
@@ -163,17 +163,17 @@ func (pl *planner) planInvocations(p *Band) bool {
 // chooseGroup gives the workgroups of a kernel of many invocations more of them: a GPU may begin a workgroup less often than a small one ends. On
 // an H200 a copy of 2.4e6 elements takes 24.5 us in workgroups of 64 invocations, 13.6 in those of 128, 8.5 in those of 256.
 func (pl *planner) chooseGroup(p *Band) {
-	if pl.m.Invocations && pl.plain && pl.m.Shared > 0 && p.want[knobLanes] == open && pl.Items >= 2*pl.m.Group*pl.m.Workgroups {
+	if pl.m.Invocations && pl.plain && pl.m.Shared > 0 && p.want[knobLanes] == auto && pl.Items >= 2*pl.m.Group*pl.m.Workgroups {
 		pl.Group = int(pl.m.Group)
 	}
 }
 
-// leastCrossing is the number of elements from which on a transposed matrix does not fit the caches nearby.
-const leastCrossing = 1 << 16
+// minTransposed is the number of elements from which on a transposed matrix does not fit the caches nearby.
+const minTransposed = 1 << 16
 
-// crossing is the loop along which a kernel without reductions writes neighbours, and another one along which it reads neighbours; nil if it
+// transposedLoops is the loop along which a kernel without reductions writes neighbours, and another one along which it reads neighbours; nil if it
 // reads in the order of writing.
-func crossing(f *analysis.Facts, m ir.Machine) (along, across *analysis.Region) {
+func transposedLoops(f *analysis.Facts, m ir.Machine) (along, across *analysis.Region) {
 	loops := f.Tree.Loops()
 	if m.Shared == 0 || len(loops) != 1 || f.Tree.Collects() || f.Tree.HasStores() || !loops[0].Writes {
 		return nil, nil
@@ -187,7 +187,7 @@ func crossing(f *analysis.Facts, m ir.Machine) (along, across *analysis.Region) 
 	for _, r := range c {
 		all *= max(r.Trip(), 0)
 	}
-	if all < leastCrossing {
+	if all < minTransposed {
 		return nil, nil
 	}
 	next := func(r *analysis.Region, u *uop.UOp) bool {
@@ -215,12 +215,12 @@ func crossing(f *analysis.Facts, m ir.Machine) (along, across *analysis.Region) 
 	return along, across
 }
 
-// planCrossing lays a band that reads across the order in which it writes out for a rectangle of lanes: what its invocations read are
-// neighbours, and so is what they write. It reports whether the band is one.
-func (pl *planner) planCrossing(p *Band) bool {
+// planTransposedWorkgroup lays a transposition out for a rectangle of lanes, so that both its reads and its writes are coalesced. It reports
+// whether the band is a transposition.
+func (pl *planner) planTransposedWorkgroup(p *Band) bool {
 	const wide, units = 8, 4 // 32 bytes are read and written at a time
-	along, across := crossing(pl.Facts, pl.m)
-	lanes, _ := pl.moreThanUsual(p)
+	along, across := transposedLoops(pl.Facts, pl.m)
+	lanes, _ := pl.extraLanes(p)
 	if along == nil || lanes == 0 || p.want[knobVectorAxis] == none {
 		return false
 	}

@@ -5,10 +5,10 @@ import (
 	"polygrad/core/nest/ir"
 )
 
-// A sum over the rows of a matrix, with results side by side, would walk down one strip of columns after the other,
-// each step a page further. Instead the rows are gone through a few at a time, over a block of columns whose sums lie
-// in cache meanwhile: one pass begins the sums, one for each few rows goes on with them, and one ends them. A wide block
-// reads long pieces of each row, which the hardware prefetches: 64 KiB of sums in L2 are 20 % faster than 8 KiB in L1.
+// A sum over the rows of a matrix would go down one strip of columns after the other and touch a new page in each step. A multi-pass
+// sum adds a few rows at a time to a block of columns whose partial sums stay in cache: the first pass initialises the sums, one pass
+// for every few rows accumulates, and the last one runs the epilogue. A wide block reads long pieces of each row, which the hardware
+// prefetches: 64 KiB of sums in L2 are 20 % faster than 8 KiB in L1.
 
 const (
 	// PassRows is how many rows are added in one pass.
@@ -21,11 +21,11 @@ const (
 // MultiPass is the plan of a multi-pass reduction.
 type MultiPass struct {
 	Loop *analysis.Region
-	Sums []*ir.Buffer // of the sums under way, one for each register
-	At   int          // the level that each pass goes through
-	// SplitK is the sum of a product that is made in parts, nil for others.
+	Sums []*ir.Buffer // partial sums, one buffer for each register
+	At   int          // the level that each pass iterates over
+	// SplitK is the split-K sum of a product, nil for others.
 	SplitK *SumLoops
-	Width  int64 // of a row of the sums under way, for parts
+	Width  int64 // length of a row of the partial sums, for split-K
 }
 
 // planPasses plans a multi-pass reduction if that pays.
@@ -75,7 +75,7 @@ func (pl *planner) planPasses(p *Band, vec *Axis, acc []analysis.Access) bool {
 		element = 8
 	}
 	tilesAcross := vec.Full() + min(vec.Rest(), 1)
-	vec.Group = p.want.or(knobColumnBlock, share(tilesAcross, max(pl.m.L2/8/(vec.Tile()*element), 1), int64(pl.m.Threads)), tilesAcross)
+	vec.Group = p.want.or(knobColumnBlock, balancedBlock(tilesAcross, max(pl.m.L2/8/(vec.Tile()*element), 1), int64(pl.m.Threads)), tilesAcross)
 	for _, a := range p.Axes {
 		if a.Plain() {
 			p.Levels = append(p.Levels, level{a, Walk})

@@ -9,16 +9,15 @@ import (
 	"polygrad/core/uop"
 )
 
-// A kernel that computes blocks of rows between two products, attention, needs memory for a block: all scores of its rows, and their
-// exponentials. On a GPU a workgroup has too little of it. So it goes through the columns of its rows a step at a time: it computes the
-// scores of some columns in registers, their exponentials below the maxima so far, and adds the second product's terms of these columns. When a
-// maximum grows, the sums of its row are multiplied by the exponential of the difference (Milakov and Gimelshein, Online normalizer calculation
-// for softmax, 2018).
+// Attention computes blocks of rows between two products and stores the scores of a block and their exponentials, for which a workgroup of
+// a GPU has too little memory. Online softmax goes through the columns in steps instead: it computes the scores of some columns in
+// registers, their exponentials relative to the running maximum of the row, and accumulates the second product. When a maximum grows, the
+// sums of its row are rescaled by the exponential of the difference (Milakov and Gimelshein, Online normalizer calculation for softmax,
+// 2018).
 
-// OnlineSoftmax is the layout of such a kernel.
+// OnlineSoftmax is the layout of a kernel with online softmax.
 type OnlineSoftmax struct {
-	// Scores is the band of the first product, Results that of the second one; the leaf of the outermost band has a third one between them,
-	// for the softmax of rows.
+	// Scores is the band of the first product, Results that of the second one. Between them is the band of the softmax.
 	Scores, Results *Band
 	softmax         *analysis.Region
 	leaf            *analysis.Region
@@ -61,12 +60,12 @@ const (
 	mostOnline = 256
 )
 
-// Online reports whether a kernel is laid out so.
+// Online reports whether a kernel is laid out as online softmax.
 func Online(f *analysis.Facts, m ir.Machine) bool {
 	return f.Memory.Bytes > 0 && newOnline(f, m) != nil
 }
 
-// newOnline finds the parts of a kernel that streams, nil if it does not.
+// newOnline matches a kernel with online softmax, nil if it is another one.
 func newOnline(f *analysis.Facts, m ir.Machine) *OnlineSoftmax {
 	if f.Memory.Bytes == 0 || m.Shared == 0 || m.Group < onlineSide*onlineSide || len(f.Tree.Loops()) != 1 || f.Tree.HasStores() || f.Tree.AnyInOrder() {
 		return nil
@@ -90,7 +89,7 @@ func newOnline(f *analysis.Facts, m ir.Machine) *OnlineSoftmax {
 	return q
 }
 
-// storeOf is the only store to memory of a region, nil if there is another number of them.
+// storeOf is the only store to memory of a region, nil if there is not exactly one.
 func storeOf(r *analysis.Region) (store *uop.UOp) {
 	for _, p := range r.Parts {
 		if p.U != nil && p.U.Op == uop.Store && !analysis.IsRegister(p.U) {
@@ -116,7 +115,7 @@ func (q *OnlineSoftmax) findScores(f *analysis.Facts, c []*analysis.Region) bool
 	} else {
 		q.Count = leaf.Trip()
 	}
-	s := seriesOf(q.Sum)
+	s := sumLoopsOf(q.Sum)
 	return s != nil && s.Steps >= quad && q.Wide <= OnlineRows && q.isScratch(f, st) && q.at(f, st, c[0], c[1:])
 }
 
@@ -323,7 +322,7 @@ func (q *OnlineSoftmax) findSoftmax(f *analysis.Facts, scores []*analysis.Region
 	c := analysis.Chain(loops[2])
 	leaf := c[len(c)-1]
 	st := storeOf(leaf)
-	if st == nil || len(leaf.Loops()) > 0 || !q.isScratch(f, st) || len(q.Unused) != 2 || !q.at(f, st, q.Row, c) || !q.weigh(f, st.Src[1]) || q.Exp == nil {
+	if st == nil || len(leaf.Loops()) > 0 || !q.isScratch(f, st) || len(q.Unused) != 2 || !q.at(f, st, q.Row, c) || !q.splitWeights(f, st.Src[1]) || q.Exp == nil {
 		return false
 	}
 	of, again, ok := q.exp(q.Exp)
@@ -395,8 +394,8 @@ func (q *OnlineSoftmax) exp(u *uop.UOp) (score *uop.UOp, rate float64, ok bool) 
 	return score, rate, ok
 }
 
-// weigh takes the exponential of a score and its factors apart.
-func (q *OnlineSoftmax) weigh(f *analysis.Facts, u *uop.UOp) bool {
+// splitWeights splits a product into the exponential of a score and its factors.
+func (q *OnlineSoftmax) splitWeights(f *analysis.Facts, u *uop.UOp) bool {
 	if _, _, ok := q.exp(u); ok {
 		q.Exp = u
 		return true
@@ -410,30 +409,30 @@ func (q *OnlineSoftmax) weigh(f *analysis.Facts, u *uop.UOp) bool {
 		}
 		if slices.ContainsFunc(analysis.LoadsIn(w.U, map[*uop.UOp]bool{}), q.isTotal) {
 			q.RowWeights = append(q.RowWeights, w)
-			return onlyOf(w.U, q.isTotal)
+			return dependsOnlyOn(w.U, q.isTotal)
 		}
 		q.Weights = append(q.Weights, w)
 		return !slices.ContainsFunc(analysis.LoadsIn(w.U, map[*uop.UOp]bool{}), analysis.IsRegister)
 	}
 	switch {
 	case u.Op == uop.Mul && hasScore(u.Src[0]):
-		return factor(Weight{u.Src[1], false}) && q.weigh(f, u.Src[0])
+		return factor(Weight{u.Src[1], false}) && q.splitWeights(f, u.Src[0])
 	case u.Op == uop.Mul:
-		return factor(Weight{u.Src[0], false}) && q.weigh(f, u.Src[1])
+		return factor(Weight{u.Src[0], false}) && q.splitWeights(f, u.Src[1])
 	case u.Op == uop.Fdiv:
-		return factor(Weight{u.Src[1], true}) && q.weigh(f, u.Src[0])
+		return factor(Weight{u.Src[1], true}) && q.splitWeights(f, u.Src[0])
 	case u.Op == uop.Where && u.Src[2].Op == uop.ConstOp && u.Src[2].ConstVal().F() == 0:
-		return factor(Weight{u.Src[0], false}) && q.weigh(f, u.Src[1])
+		return factor(Weight{u.Src[0], false}) && q.splitWeights(f, u.Src[1])
 	}
 	return false
 }
 
-// onlyOf reports whether a value depends on nothing but constants and some loads.
-func onlyOf(u *uop.UOp, is func(*uop.UOp) bool) bool {
+// dependsOnlyOn reports whether a value depends only on constants and the given loads.
+func dependsOnlyOn(u *uop.UOp, is func(*uop.UOp) bool) bool {
 	if is(u) || u.Op == uop.ConstOp {
 		return true
 	}
-	return u.Op != uop.Load && len(u.Src) > 0 && !slices.ContainsFunc(u.Src, func(s *uop.UOp) bool { return !onlyOf(s, is) })
+	return u.Op != uop.Load && len(u.Src) > 0 && !slices.ContainsFunc(u.Src, func(s *uop.UOp) bool { return !dependsOnlyOn(s, is) })
 }
 
 // findResults finds the second product in its loops: rows and columns.
@@ -463,7 +462,7 @@ func (q *OnlineSoftmax) findResults(f *analysis.Facts, c []*analysis.Region, row
 	return true
 }
 
-// loads is the number of loads of memory that the list declares.
+// loads counts the loads of scratch memory.
 func (q *OnlineSoftmax) loads(r *analysis.Region, f *analysis.Facts) (n int) {
 	for _, p := range r.Parts {
 		if p.Sub != nil {
@@ -475,8 +474,8 @@ func (q *OnlineSoftmax) loads(r *analysis.Region, f *analysis.Facts) (n int) {
 	return n
 }
 
-// planOnline lays the bands of such a kernel out for a square of lanes. It reports whether it is one.
-func (pl *planner) planOnline(p *Band) bool {
+// planOnline lays a kernel with online softmax out for a square of lanes. It reports whether it is one.
+func (pl *planner) planOnline() bool {
 	if pl.plain || !pl.m.Invocations {
 		return false
 	}
@@ -492,7 +491,7 @@ func (pl *planner) planOnline(p *Band) bool {
 	}
 	q.Scores, q.Results = pl.onlineBand(analysis.Chain(loops[0]), quad), pl.onlineBand(last, units)
 	first, second := q.Scores.Workgroup, q.Results.Workgroup
-	if !pl.findStaged(q.Scores, first, []*SumLoops{seriesOf(q.Sum)}) || !pl.findStaged(q.Results, second, []*SumLoops{q.Product.SumLoops}) {
+	if !pl.findStaged(q.Scores, first, []*SumLoops{sumLoopsOf(q.Sum)}) || !pl.findStaged(q.Results, second, []*SumLoops{q.Product.SumLoops}) {
 		ir.Fail("an operand of attention cannot be staged")
 	}
 	q.Product = second.Sums[0]
@@ -532,7 +531,7 @@ func (pl *planner) onlineBand(c []*analysis.Region, units int64) *Band {
 	return p
 }
 
-// Skips reports whether a loop is part of another one that streams.
+// Skips reports whether a loop is emitted as part of the online softmax.
 func (q *OnlineSoftmax) Skips(r *analysis.Region) bool {
 	return q != nil && (r == q.softmax || r == q.leaf.Loops()[0])
 }

@@ -8,8 +8,8 @@ import (
 	"polygrad/core/uop"
 )
 
-// Pack is an operand of a product of matrices that is computed once for a block of columns and kept in scratch
-// memory in the order of use: an expression that does not depend on the rows, whatever it loads from and however.
+// Pack is an operand of a matrix product that is computed once for a block of columns and stored in scratch memory in the order of use:
+// any expression that does not depend on the rows.
 type Pack struct {
 	U    *uop.UOp
 	Sum  *SumLoops
@@ -18,10 +18,10 @@ type Pack struct {
 }
 
 const (
-	// Line is the size of a line of the caches in bytes: two of them come together, of one step those of a tile.
+	// Line is the size in bytes that the caches load at once: two adjacent lines.
 	Line = 64
-	// farStep is the stride in bytes from which on many steps touch too many pages.
-	farStep = 1 << 10
+	// longStride is the stride in bytes from which on the steps of a sum touch too many pages.
+	longStride = 1 << 10
 )
 
 // packReuse is the least number of tiles of rows that use a packed column, if its vectors are contiguous in memory anyway; half of that
@@ -32,7 +32,7 @@ const packReuse = 6
 func (pl *planner) findPacks(p *Band, sum *SumLoops, vec, rows *Axis, walks []level) []*Pack {
 	in, k, always := sum.Innermost(), sum.Steps, p.want[knobPackColumns] == on
 	byLane, byRow, byStep := pl.Slopes(vec.Region.Rng), pl.Slopes(rows.Region.Rng), pl.Slopes(in.Rng)
-	reuse := rows.usual() / rows.Tile()
+	reuse := rows.estimatedTrip() / rows.Tile()
 	least := int64(packReuse)
 	if k*vec.Tile()*4 <= pl.m.L1 {
 		least /= 2
@@ -44,7 +44,7 @@ func (pl *planner) findPacks(p *Band, sum *SumLoops, vec, rows *Axis, walks []le
 	for _, w := range walks {
 		often *= max(w.Axis.Count, 1)
 	}
-	// Packs are neighbours in scratch memory: loops over many operands need fewer addresses.
+	// Packs are interleaved in scratch memory, so that loops over many operands need fewer addresses.
 	crowded := pl.operands(in, byLane) > pl.m.Pointers
 	var out []*Pack
 	written, known := p.Leaf.Written(nil), map[*uop.UOp]bool{}
@@ -65,16 +65,16 @@ func (pl *planner) findPacks(p *Band, sum *SumLoops, vec, rows *Axis, walks []le
 		if k := ir.KindOf[u.DType.Scalar()]; u.DType.IsPtr() || k.Width() == 0 || u.Op == uop.Load && u.Src[0].DType.Space == uop.Reg {
 			return
 		}
-		if !byStep.Of(u).Depends && !pl.collected(sum, u) {
+		if !byStep.Of(u).Depends && !pl.variesInReduction(sum, u) {
 			return
 		}
-		if !pl.movesWith(u, walks) {
+		if !pl.variesWith(u, walks) {
 			reuse = often
 		}
 		if u.Op == uop.Load && len(u.Src) == 1 && u.DType.Itemsize() >= 4 && !always && !(crowded && reuse >= least) {
 			if s := byLane.Of(u.Src[0]); s.Step == 1 && !s.Irregular {
-				detour := pl.detour(u, byStep, k, vec.Count, vec.Tile(), p.stridedL2)
-				if detour == 0 || reuse < least && (reuse < 2 || !pl.lost(u, byStep, k, vec.Tile())) {
+				detour := pl.unpackedCost(u, byStep, k, vec.Count, vec.Tile(), p.stridedL2)
+				if detour == 0 || reuse < least && (reuse < 2 || !pl.conflictMisses(u, byStep, k, vec.Tile())) {
 					p.l2Miss = p.l2Miss || detour > 0
 					return
 				}
@@ -118,10 +118,10 @@ func (pl *planner) operands(loop *analysis.Region, byLane *analysis.Slopes) int 
 	return len(loads)
 }
 
-// detour is the extra cost of loading a contiguous vector in place instead of from a pack, for a load in k steps of a number of
+// unpackedCost is the extra cost of loading a contiguous vector in place instead of from a pack, for a load in k steps of a number of
 // columns: 0 if all columns fit L2 beside the rows, and no vector crosses a cache line.
-func (pl *planner) detour(u *uop.UOp, byStep *analysis.Slopes, k, columns, tile, strided int64) float64 {
-	step, ok := pl.distance(u, byStep)
+func (pl *planner) unpackedCost(u *uop.UOp, byStep *analysis.Slopes, k, columns, tile, strided int64) float64 {
+	step, ok := pl.strideOf(u, byStep)
 	size, lanes := int64(u.DType.Itemsize()), int64(pl.Lanes)
 	room := pl.m.L2 / 2
 	if strided > 0 {
@@ -129,8 +129,8 @@ func (pl *planner) detour(u *uop.UOp, byStep *analysis.Slopes, k, columns, tile,
 	}
 	switch {
 	case ok && step < lanes*size:
-		return 0 // they overlap
-	case !ok || spread(step, k, columns*size) > room || step >= farStep && tile*size < 2*Line:
+		return 0 // neighbouring vectors overlap
+	case !ok || cacheFootprint(step, k, columns*size) > room || step >= longStride && tile*size < 2*Line:
 		return costFar
 	case step%(lanes*size) != 0 && k*tile*size > pl.m.L1/2:
 		return costNext
@@ -138,11 +138,11 @@ func (pl *planner) detour(u *uop.UOp, byStep *analysis.Slopes, k, columns, tile,
 	return 0
 }
 
-// lost reports whether the columns of a tile evict each other from L2 (conflict misses), so that each tile of rows reads
+// conflictMisses reports whether the columns of a tile evict each other from L2 (conflict misses), so that each tile of rows reads
 // them from beyond it.
-func (pl *planner) lost(u *uop.UOp, byStep *analysis.Slopes, k, tile int64) bool {
-	step, ok := pl.distance(u, byStep)
-	return ok && spread(step, k, tile*int64(u.DType.Itemsize())) > pl.m.L2
+func (pl *planner) conflictMisses(u *uop.UOp, byStep *analysis.Slopes, k, tile int64) bool {
+	step, ok := pl.strideOf(u, byStep)
+	return ok && cacheFootprint(step, k, tile*int64(u.DType.Itemsize())) > pl.m.L2
 }
 
 // transposes reports whether vectors of a load can be transposed in registers.
@@ -151,15 +151,15 @@ func (pl *planner) transposes(u *uop.UOp, byStep *analysis.Slopes) bool {
 	return u.Op == uop.Load && len(u.Src) == 1 && s.Step == 1 && !s.Irregular && u.DType.Itemsize() >= 4
 }
 
-// distance is the stride in bytes of a load between two steps of a reduction; ok is false if it varies.
-func (pl *planner) distance(u *uop.UOp, byStep *analysis.Slopes) (bytes int64, ok bool) {
+// strideOf is the stride in bytes of a load between two steps of a reduction; ok is false if it varies.
+func (pl *planner) strideOf(u *uop.UOp, byStep *analysis.Slopes) (bytes int64, ok bool) {
 	t := byStep.Of(u.Src[0])
 	return max(t.Step, -t.Step) * int64(u.DType.Itemsize()), !t.Irregular
 }
 
-// spread is the number of bytes of a cache that k pieces of memory occupy at a stride: strides that are multiples of a large power of
+// cacheFootprint is the number of bytes of a cache that k pieces of memory occupy at a stride: strides that are multiples of a large power of
 // two map to few sets.
-func spread(distance, k, bytes int64) int64 { return k * max(bytes, distance&-distance) }
+func cacheFootprint(distance, k, bytes int64) int64 { return k * max(bytes, distance&-distance) }
 
 // readsLeaf reports whether a value depends on a register that the leaf writes, as the sum before the one that uses the value: it
 // cannot be packed, for it is not known before the leaf. In seen are values that do not.
@@ -176,7 +176,7 @@ func readsLeaf(written []analysis.Slot, u *uop.UOp, seen map[*uop.UOp]bool) bool
 		for at.Op == uop.Cast {
 			at = at.Src[0]
 		}
-		src = append([]*uop.UOp{at.Src[1]}, u.Src[1:]...) // not what has to be done before
+		src = append([]*uop.UOp{at.Src[1]}, u.Src[1:]...) // without ordering dependences
 	}
 	for _, s := range src {
 		if readsLeaf(written, s, seen) {
@@ -187,12 +187,12 @@ func readsLeaf(written []analysis.Slot, u *uop.UOp, seen map[*uop.UOp]bool) bool
 	return false
 }
 
-// collected reports whether a value depends on a reduction loop.
-func (pl *planner) collected(sum *SumLoops, u *uop.UOp) bool {
+// variesInReduction reports whether a value depends on a reduction loop.
+func (pl *planner) variesInReduction(sum *SumLoops, u *uop.UOp) bool {
 	return slices.ContainsFunc(sum.Loops, func(r *analysis.Region) bool { return pl.Slopes(r.Rng).Of(u).Depends })
 }
 
-// make reserves the scratch memory: for each tile of a block, for each step of the sum, its vectors.
+// make allocates the scratch memory: the vectors of each step of the sum for each tile of a block.
 func (q *Pack) make(pl *planner, vec *Axis) {
 	q.Buf = pl.Memory.New(analysis.KindFor(q.U.DType).Register(), vec.Group*q.Sum.Steps*vec.Tile())
 }

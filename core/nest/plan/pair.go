@@ -9,14 +9,13 @@ import (
 // vectors. A value that depends on the outer loop only, such as one for all elements of a window, has each element in
 // several lanes: it is loaded once and permuted in registers.
 
-// paired makes one axis of two, the lanes of whose vectors are iterations of both: as many whole runs of the inner one as
-// there is room for.
+// paired fuses two axes into one vector axis: a vector has as many whole runs of the inner axis as fit.
 func (pl *planner) paired(outer, inner *Axis) *Axis {
 	lanes := int64(pl.Lanes)
 	return &Axis{Region: outer.Region, Inner: inner.Region, Split: inner.Count, Count: outer.Count * inner.Count, Number: inner.Number, Units: 1, Unit: lanes - lanes%inner.Count}
 }
 
-// pairCost is what the accesses of a leaf cost if the lanes of vectors are iterations of a pair.
+// pairCost is the cost of the accesses of a leaf if a pair is vectorized.
 func (pl *planner) pairCost(acc []analysis.Access, a *Axis) float64 {
 	outer, inner := pl.Slopes(a.Region.Rng), pl.Slopes(a.Inner.Rng)
 	sum := 0.0
@@ -53,8 +52,8 @@ func (pl *planner) bestPair(p *Band, acc []analysis.Access, arithmetic, best flo
 	return found
 }
 
-// Spreads is the lanes of one vector of neighbours that the first so many lanes of an access are, four bits for each, if
-// it moves by step each lane, and by slow each split lanes; ok is false if they are in no such vector.
+// Spreads is the permutation, four bits per lane, that turns one contiguous vector into the first n lanes of an access that moves by step
+// each lane and additionally by slow every split lanes; ok is false if the elements do not fit one vector.
 func Spreads(step, slow, split, lanes, vector int64) (pattern uint64, ok bool) {
 	for i := range lanes {
 		at := step*i + slow*(i/split)

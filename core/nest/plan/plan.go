@@ -1,5 +1,5 @@
-// Package plan decides how the loops of a kernel are laid out on a machine. A plan is made of what analysis found, the
-// description of the machine and the knobs of a Choice; nothing is emitted while it is made, and nothing changes it after.
+// Package plan decides how the loops of a kernel are laid out on a machine, from the results of analysis, the description of the machine
+// and the knobs of a Choice. A plan is complete before anything is emitted and does not change afterwards.
 //
 // Terms: a band is a nest of parallel loops (its axes) with one body (its leaf). An axis is walked, iteration by iteration, or
 // tiled: a tile has several units, each an iteration or a vector of iterations; tiles may be grouped into blocks that fit a
@@ -30,7 +30,7 @@ type Band struct {
 	Joined []*Axis
 	// Grid: the work items are the iterations of all levels together.
 	Grid bool
-	// Held: each lane goes through the same elements of a row in all loops of the leaf, which are emitted without loops.
+	// Held: each lane has the same elements of a row in all loops of the leaf, which are fully unrolled.
 	Held bool
 	// Along: the innermost reduction loops of the leaf are vectorized.
 	Along bool
@@ -38,21 +38,21 @@ type Band struct {
 	Rows, Vec *Axis
 	// secondRows is the second tile axis: more rows of the tile, where there are few along the first. Nil for none.
 	secondRows *Axis
-	// crossed: the lanes are batches of a product, so no operand is a broadcast scalar.
-	crossed bool
+	// batchLanes: the lanes are batches of a product, so no operand is a broadcast scalar.
+	batchLanes bool
 	// MultiPass is the layout of a multi-pass sum of the leaf, nil for none.
 	MultiPass *MultiPass
 	// Product is the layout of a product of packed operands, nil for none.
 	Product *Product
-	// Split: the steps of the sums are spread over lanes, beside those of the vectorized axis, nil for no.
+	// Split distributes the steps of the sums over lanes, in addition to the vectorized axis. Nil for no.
 	Split *Spread
 	// Workgroup is the layout of a leaf with operands in the memory of a workgroup, nil for none.
 	Workgroup *Workgroup
 	// Transpose is the axis along which vectors are loaded if they are then transposed in registers, nil for none.
 	Transpose *Axis
-	// Turned: the lanes of vectors are rows whose steps run in order; as many steps as lanes are loaded and stored along the rows, as
-	// squares that are transposed in registers.
-	Turned bool
+	// LanesAreRows: the lanes of vectors are rows with sequential steps. Loads and stores are along the rows, as squares of lanes by steps
+	// that are transposed in registers.
+	LanesAreRows bool
 	// Sums are the sums of products of the leaf, if its loops may be blocked for the caches.
 	Sums []*SumLoops
 	// Packs are operands that are computed into scratch memory before the level PackAt.
@@ -70,7 +70,7 @@ type Band struct {
 	transposed []*uop.UOp
 	Streams    map[*uop.UOp]int64
 	Prefetch   []*uop.UOp
-	// perRow is the number of scratch elements of each row, if several rows run in lockstep.
+	// perRow is the number of scratch elements of each row, if several rows are interleaved.
 	perRow map[*ir.Buffer]int64
 	// want are the requested knobs of the band, used is the resulting layout.
 	want Knobs
@@ -89,7 +89,7 @@ const (
 	costFar    = 4    // added for a vector from beyond L2
 
 	costOperation = 0.5 // of an operation on vectors
-	scalarsAtOnce = 4   // that a processor does in the time of one on vectors
+	scalarsAtOnce = 4   // scalar operations in the time of a vector operation
 )
 
 // vectorCost is the cost of the accesses of a leaf if a range is vectorized.
@@ -129,8 +129,8 @@ func (pl *planner) plan(c []*analysis.Region, around *Band) *Band {
 		!slices.ContainsFunc(inner, func(r *analysis.Region) bool { return r.Writes && !r.InOrder() }):
 		pl.planPrefix(p)
 	case pl.plain && around == nil && len(inner) == 0 && pl.planInvocations(p):
-	case pl.m.Invocations && !pl.collects && pl.planCrossing(p):
-	case nested && around == nil && pl.planOnline(p):
+	case pl.m.Invocations && !pl.collects && pl.planTransposedWorkgroup(p):
+	case nested && around == nil && pl.planOnline():
 	case pl.plain || !nested && !pl.Independent(p.Leaf) || collects && p.ordered():
 	case nested:
 		p.Along = true
@@ -143,7 +143,7 @@ func (pl *planner) plan(c []*analysis.Region, around *Band) *Band {
 		pl.planReduction(p)
 		pl.moreLanes(p, around)
 	}
-	pl.order(p)
+	pl.levelsOf(p)
 	if around == nil {
 		pl.chooseItems(p)
 		pl.chooseGroup(p)
@@ -158,7 +158,7 @@ func (pl *planner) plan(c []*analysis.Region, around *Band) *Band {
 // findOrdered finds the axes whose iterations run in order: those of indirect stores, whose addresses depend on values loaded from
 // memory, unless the loops of the kernel say it.
 func (pl *planner) findOrdered(p *Band) {
-	if pl.Tree.AnyInOrder() { // such kernels say which loops these are
+	if pl.Tree.AnyInOrder() { // sequential loops are marked
 		for _, a := range p.Axes {
 			a.ordered = a.Region.InOrder()
 		}
@@ -176,8 +176,8 @@ func (pl *planner) findOrdered(p *Band) {
 	}
 }
 
-// order makes the levels: walked axes, then tiles.
-func (pl *planner) order(p *Band) {
+// levelsOf makes the levels: walked axes, then tiles.
+func (pl *planner) levelsOf(p *Band) {
 	if len(p.Levels) > 0 {
 		return
 	}
@@ -208,7 +208,7 @@ func (pl *planner) planElements(p, around *Band) {
 		if !a.Dynamic && a.Count < 2 || a.ordered || !p.want.allows(knobVectorAxis, a) {
 			continue
 		}
-		// A vector that is not full costs as much as one that is.
+		// A partly filled vector costs as much as a full one.
 		cost := (pl.vectorCost(acc, a.Region.Rng) + arithmetic) * pl.fill(a.Count)
 		if vec == nil || cost <= best {
 			vec, best = a, cost
@@ -218,12 +218,12 @@ func (pl *planner) planElements(p, around *Band) {
 		return
 	}
 	ordered := p.ordered()
-	// Without vectors each access costs as much as with lanes that are apart, and a processor does a few operations at a time.
+	// Scalar accesses cost as much as gathered lanes, and a processor does several scalar operations at a time.
 	scalar := float64(len(acc))*costApart + arithmetic*float64(pl.Lanes)/scalarsAtOnce
 	if a := pl.bestPair(p, acc, arithmetic, best); a != nil && !ordered && !pl.m.Invocations {
 		vec = a
 		p.Axes = append(slices.DeleteFunc(p.Axes, func(b *Axis) bool { return b.Region == a.Region || b.Region == a.Inner }), a)
-	} else if !ordered && pl.planTranspose(p, acc, arithmetic, best) || p.want[knobVectorAxis] == open && best > scalar {
+	} else if !ordered && pl.planTranspose(p, acc, arithmetic, best) || p.want[knobVectorAxis] == auto && best > scalar {
 		return
 	}
 	vec.Vector = true
@@ -232,7 +232,7 @@ func (pl *planner) planElements(p, around *Band) {
 	}
 	weight, most, units := pl.Weight(p.Leaf), int64(256), int64(4)
 	if pl.m.SlowLoops {
-		most = 1024 // what is computed side by side has to stand in one iteration
+		most = 1024 // interleaved rows are in one iteration
 		if weight <= lightBody {
 			units = 16
 		}
@@ -262,7 +262,7 @@ func (pl *planner) planPrefix(p *Band) {
 		arithmetic += costOperation * float64(pl.Weight(r)*max(r.Trip(), 1))
 		steps = steps || r.InOrder() && pl.prefixStep(r) != 0
 	}
-	// Where an iteration finds its place in memory, rows side by side need many lines of the cache.
+	// With data-dependent addresses, interleaved rows touch many cache lines.
 	found := 0.0
 	for _, r := range p.Leaf.Loops() {
 		for _, a := range acc {
@@ -294,11 +294,11 @@ func (pl *planner) planPrefix(p *Band) {
 	vectors := false
 	if vec != nil {
 		inOrder := best-arithmetic*pl.fill(vec.Count) <= 2*costSpread*all
-		p.Turned = !inOrder && !steps && pl.turns(p, vec, acc)
+		p.LanesAreRows = !inOrder && !steps && pl.canTransposeSteps(p, vec, acc)
 		vectors = inOrder || !steps && best < all*costApart+arithmetic*float64(pl.Lanes)/scalarsAtOnce
 	}
 	switch {
-	case p.Turned:
+	case p.LanesAreRows:
 		vec.Vector, vec.Unit = true, int64(pl.Lanes)
 	case vectors:
 		vec.Vector, vec.Unit = true, int64(pl.Lanes)
@@ -308,7 +308,7 @@ func (pl *planner) planPrefix(p *Band) {
 			vec.Units *= 2
 		}
 		if !slices.ContainsFunc(p.Leaf.Loops(), func(r *analysis.Region) bool { return r.Writes }) {
-			// What an iteration needs of the one before is in registers, and the chains of vectors side by side overlap.
+			// Loop-carried values are in registers, and the dependency chains of interleaved vectors overlap.
 			for vec.Units *= 2; vec.Units > 1 && vec.Units*int64(len(p.Leaf.Written(nil))) > vectorsCarried; vec.Units /= 2 {
 			}
 		}
@@ -319,7 +319,7 @@ func (pl *planner) planPrefix(p *Band) {
 		if !slices.ContainsFunc(p.Leaf.Loops(), func(r *analysis.Region) bool { return r.InOrder() && pl.prefixStep(r) == 0 }) {
 			rows.Units = vectorChains
 		}
-		held := int64(0) // integers that stay in general registers: what is counted, and where
+		held := int64(0) // general registers of counters and addresses
 		for _, a := range acc {
 			if a.U.Op == uop.Load && a.U.DType.IsInt() {
 				held++
@@ -330,7 +330,7 @@ func (pl *planner) planPrefix(p *Band) {
 	}
 }
 
-// longRow is how many vectors of a row a loop whose iterations run in order computes in each, if rows are long.
+// longRow is the number of vectors of a long row that an iteration of a sequential loop computes.
 const longRow = 16
 
 // lanesFind reports whether each lane finds a place of its own in a column of memory: a tile that is narrow is in the cache then, unless
@@ -342,12 +342,12 @@ func (pl *planner) lanesFind(vec *Axis, acc []analysis.Access) bool {
 	})
 }
 
-// vectorsCarried is how many vectors of a loop whose iterations run in order stay in registers, beside what it computes.
+// vectorsCarried is the number of loop-carried vectors of a sequential loop that stay in registers.
 const vectorsCarried = 16
 
-// turns reports whether the loops of a leaf go along rows whose elements are neighbours in memory, step by step, without conditions, so
-// that squares of rows and steps can be transposed.
-func (pl *planner) turns(p *Band, rows *Axis, acc []analysis.Access) bool {
+// canTransposeSteps reports whether the loops of a leaf access rows contiguously and unconditionally, so that squares of rows by steps can
+// be transposed in registers.
+func (pl *planner) canTransposeSteps(p *Band, rows *Axis, acc []analysis.Access) bool {
 	lanes := int64(pl.Lanes)
 	loops := p.Leaf.Loops()
 	if lanes < 4 || rows.Count < lanes || p.want[knobTranspose] == off || len(loops) == 0 {
@@ -382,11 +382,11 @@ func (pl *planner) turns(p *Band, rows *Axis, acc []analysis.Access) bool {
 	return true
 }
 
-// vectorChains is how many rows of running reductions run side by side where the lanes of vectors are steps of a row.
+// vectorChains is the number of interleaved rows of running reductions whose steps are the lanes of vectors.
 const vectorChains = 2
 
-// prefixStep says that the lanes of vectors may be steps of the running reductions of a loop: 1 if memory is written forwards, -1 if
-// backwards, 0 if they may not.
+// prefixStep is 1 or -1 if the steps of the running reductions of a loop can be vectorized, by the direction in which memory is written,
+// and 0 if they cannot.
 func (pl *planner) prefixStep(r *analysis.Region) int64 {
 	ups, ok := r.Prefixes()
 	ofBools := slices.ContainsFunc(ups, func(u *analysis.Update) bool { return u.Slot.Reg.DType.Base().IsBool() }) // their vectors are masks
@@ -414,7 +414,7 @@ func (pl *planner) prefixStep(r *analysis.Region) int64 {
 	return step
 }
 
-// chooseItems says which loop the threads share: the first one with an iteration for each, or else the outermost.
+// chooseItems chooses the loop that the threads share: the outermost with an iteration for each thread, else the outermost.
 func (pl *planner) chooseItems(p *Band) {
 	if p.Grid || pl.m.Invocations && !pl.plain {
 		p.Grid, p.Items = true, 0
@@ -443,7 +443,7 @@ func (pl *planner) chooseItems(p *Band) {
 	}
 	p.used.items = shareable
 	n := p.Levels[at].Iterations()
-	pl.Setup = pl.setup(p, at)
+	pl.Setup = pl.setupShare(p, at)
 	for next := p.joinable(at, n, pl.mostItems()); next != nil; next = p.joinable(at, n, pl.mostItems()) {
 		p.Joined = append(p.Joined, next)
 		n *= next.Count
@@ -464,14 +464,13 @@ func (p *Band) joinable(at int, n, enough int64) *Axis {
 	return nil
 }
 
-// manyRows reports whether the rows of level i are better shared by threads than the columns of level at. With shared columns each
-// thread reads all rows, which other threads may have written; with shared rows each thread packs all columns, which costs
-// about the same.
+// manyRows reports whether threads should share the rows of level i rather than the columns of level at. With shared columns each thread
+// reads all rows, which may be in caches of other threads; with shared rows each thread packs all columns, which costs about the same.
 func (p *Band) manyRows(at, i int) bool {
 	return p.Rows != nil && len(p.Packs) > 0 && p.Levels[at].Axis == p.Vec && p.Levels[i].Axis == p.Rows && p.Rows.Count > 2*p.Vec.Count
 }
 
-// Iterations is the trip count of the loop of a level that is not one of tiles in a block.
+// Iterations is the trip count of a level other than the tiles of a block.
 func (l level) Iterations() int64 {
 	all := l.Axis.Full() + min(l.Axis.Rest(), 1)
 	switch l.Kind {

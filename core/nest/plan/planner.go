@@ -13,7 +13,8 @@ type Kernel struct {
 	*analysis.Facts
 	Machine ir.Machine
 	Lanes   int
-	// Group is the number of invocations of a workgroup of a GPU whose invocations are not lanes. Subgroups: they exchange values without memory.
+	// Group is the number of invocations of a workgroup of a GPU whose invocations are not lanes. Subgroups: they exchange values through
+	// registers.
 	Group     int
 	Subgroups bool
 	// Masks: all accesses can be masked.
@@ -27,7 +28,7 @@ type Kernel struct {
 	// BandOf is the band of its outermost loop, ReductionOf the plan of a reduction loop.
 	BandOf      map[*analysis.Region]*Band
 	ReductionOf map[*analysis.Region]*Reduction
-	// Online is the layout of a kernel that goes through blocks of rows between two products without storing them, nil for none.
+	// Online is the layout of online softmax, nil for other kernels.
 	Online *OnlineSoftmax
 	// Memory is the scratch memory of the list, of packed operands, and of partial results between passes.
 	Memory ir.ScratchMemory
@@ -47,22 +48,22 @@ type planner struct {
 	wanted   []Knobs
 }
 
-// Spreadable reports whether a kernel may be laid out for workgroups of a GPU, whose invocations are the lanes of vectors: its loops are one band
-// of known trip counts, and nothing that it writes is read in it but by the iteration that writes it, as invocations would have to wait for one
-// another; or it streams. Kernels without reductions need none, unless they read memory across the order in which they write it.
+// Spreadable reports whether a kernel may be laid out for workgroups of a GPU, whose invocations are the lanes of vectors: it is an online
+// softmax, or one band with known trip counts in which no iteration reads what another one writes, since that would need barriers.
+// Kernels without reductions do not need workgroups, unless they transpose.
 func Spreadable(f *analysis.Facts, m ir.Machine) bool {
 	if newOnline(f, m) != nil {
 		return true
 	}
-	if along, _ := crossing(f, m); along == nil && !f.Tree.Collects() {
+	if along, _ := transposedLoops(f, m); along == nil && !f.Tree.Collects() {
 		return false
 	}
 	return (len(f.Changing) == 0 || inPlace(f)) && f.Memory.Bytes == 0 && !f.Tree.AnyInOrder() &&
 		!slices.ContainsFunc(f.Tree.Loops(), func(r *analysis.Region) bool { return !staticBands(r) })
 }
 
-// inPlace reports whether the loops are one band, each of whose iterations reads of what the kernel writes only what it writes itself: an optimizer
-// that follows its gradient.
+// inPlace reports whether the loops are one band whose iterations read only their own stores, such as the update of an optimizer fused
+// with the gradient.
 func inPlace(f *analysis.Facts) bool {
 	loops := f.Tree.Loops()
 	if len(loops) != 1 || f.Tree.HasStores() || !loops[0].Writes {
@@ -135,9 +136,9 @@ const (
 	Unrolled                             // unrolled, each copy with its own accumulator
 	Along                                // vectorized
 	AlongUnknown                         // vectorized, with a trip count that is known at run time
-	AroundVectors                        // as they stand, around a vectorized loop that goes on in the same vectors
-	InStages                             // in stages, whose operands are in the memory of a workgroup
-	AcrossLanes                          // spread over the lanes of Band.Split
+	AroundVectors                        // as they stand, around a vectorized loop that continues the same vector accumulators
+	InStages                             // in stages with operands in workgroup memory
+	AcrossLanes                          // distributed over the lanes of Band.Split
 	InOnlineSoftmax                      // the second product of Kernel.Online
 )
 
@@ -145,7 +146,7 @@ const (
 type Reduction struct {
 	Loop *analysis.Region
 	Form reductionForm
-	// Series is the nest of loops whose steps are spread over lanes.
+	// Series is the nest of loops whose steps are distributed over lanes.
 	Series *SumLoops
 	// Lanes is the number of iterations of a step of one accumulator. Multiple divides the trip count.
 	Lanes, Multiple int64
@@ -155,9 +156,9 @@ type Reduction struct {
 	chains int64
 	// wanted is the requested number of accumulators, 0 if it is open.
 	wanted int64
-	// long: an iteration does several steps of each accumulator, since iterations are slow on the machine.
+	// long: an iteration does several steps of each accumulator, because iterations are slow on the machine.
 	long bool
-	// Held: all iterations of a lane are emitted one behind the other (Band.Held).
+	// Held: all iterations of a lane are unrolled (Band.Held).
 	Held bool
 	// siblings is the number of sums of the leaf: if there are many, each is unrolled less, to keep the code short.
 	siblings int64
@@ -200,7 +201,7 @@ func (pl *planner) reduction(r *analysis.Region, around *Band) {
 		n.Form = InStages
 		return
 	case around.Split != nil:
-		n.Form, n.Series = AcrossLanes, seriesOf(r)
+		n.Form, n.Series = AcrossLanes, sumLoopsOf(r)
 		return
 	}
 	pl.region(r, around)
@@ -214,7 +215,7 @@ func (pl *planner) reduction(r *analysis.Region, around *Band) {
 	}
 }
 
-// goesOnInVectors reports whether a loop consists of another one whose accumulators may stay vectors from one iteration to the next.
+// goesOnInVectors reports whether a loop contains only a reduction whose accumulators may stay vectors across its iterations.
 func (pl *planner) goesOnInVectors(r *analysis.Region) bool {
 	in := r.Loops()
 	if len(in) != 1 || r.Trip() < 0 || !r.Simple() {
@@ -232,13 +233,13 @@ func (pl *planner) goesOnInVectors(r *analysis.Region) bool {
 // chains is the number of independent accumulators that hide the latency of an addition.
 const chains = 8
 
-// boolChains is chains for bools: their operations take a cycle, and there are few registers for masks.
+// boolChains is chains for Bools: their operations take a cycle, and there are few mask registers.
 const boolChains = 4
 
-// invocationChains is chains for invocations: others hide the latency, but few accumulators make long sums more accurate.
+// invocationChains is chains for invocations: other invocations hide the latency, but a few accumulators make long sums more accurate.
 const invocationChains = 4
 
-// loadChains is the same where memory is far: so many loads of an invocation are on their way.
+// loadChains is chains where loads miss the caches: the number of loads in flight in an invocation.
 const loadChains = 8
 
 const (
@@ -294,7 +295,7 @@ func (r *Reduction) Rounds(copies, ways, n int64) int64 {
 	return best
 }
 
-// recordWays notes the number of accumulators of a whole tile.
+// recordWays records the number of accumulators of a whole tile.
 func (p *Band) recordWays(pl *planner) {
 	if p.Product != nil || p.MultiPass != nil && p.MultiPass.SplitK == nil {
 		return
@@ -315,8 +316,8 @@ func (p *Band) recordWays(pl *planner) {
 	}
 }
 
-// Straight reports whether a loop that contains others is fully unrolled.
-func (r *Reduction) Straight(copies int64) bool {
+// FullyUnrolled reports whether a loop that contains others is fully unrolled.
+func (r *Reduction) FullyUnrolled(copies int64) bool {
 	n := r.Loop.Trip()
 	return n > 0 && r.Rounds(copies, 1, n) == n
 }
@@ -389,9 +390,9 @@ func (p *Band) planStreams(pl *planner) {
 			continue
 		}
 		whole := int64(pl.Lanes)
-		if a := p.apart(); a != nil {
+		if a := p.rowAxis(); a != nil {
 			whole = Line / b.Kind.Size()
-			if p.across()%whole != 0 || pl.Slopes(a.Region.Rng).Of(index).Step%whole != 0 {
+			if p.rowElements()%whole != 0 || pl.Slopes(a.Region.Rng).Of(index).Step%whole != 0 {
 				continue
 			}
 		}
@@ -402,16 +403,16 @@ func (p *Band) planStreams(pl *planner) {
 	}
 }
 
-// apart returns the axis whose iterations are the rows of a tile, nil if it has one row.
-func (p *Band) apart() *Axis {
+// rowAxis returns the axis of the rows of a tile, nil if it has one row.
+func (p *Band) rowAxis() *Axis {
 	if p.Transpose != nil {
 		return p.Transpose
 	}
 	return p.Rows
 }
 
-// across is the number of elements of a row of a tile.
-func (p *Band) across() int64 {
+// rowElements is the number of elements of a row of a tile.
+func (p *Band) rowElements() int64 {
 	for _, a := range p.Axes {
 		if a.Vector {
 			return a.Tile()
@@ -432,11 +433,11 @@ func (p *Band) streamFrom(pl *planner) int64 {
 	return pl.m.Stream
 }
 
-// prefetchFrom is the number of steps of a tile's sums from which on it pays to fetch ahead: for fewer there is no time.
+// prefetchFrom is the least number of steps of a tile's sums for which prefetching pays: fewer do not cover the latency.
 const prefetchFrom = 64
 
-// planPrefetch finds the operands that the sums of a tile are combined with, if their matrices are larger than the caches: a tile
-// reads a few elements of many rows, which would arrive too late without a prefetch.
+// planPrefetch finds the operands of the epilogue of a tile, if their matrices are larger than the caches: a tile reads a few elements of
+// many rows, which the hardware does not prefetch.
 func (p *Band) planPrefetch(pl *planner) {
 	steps := int64(0)
 	for _, s := range p.Sums {

@@ -8,8 +8,8 @@ import (
 	"polygrad/core/uop"
 )
 
-// A product of matrices of narrow types (bytes, 16-bit floats) is computed by Dot. Both operands are packed, whatever expressions they
-// are. The sums of a tile are kept in scratch memory, where the epilogue reads them like accumulators.
+// A product of matrices of narrow types (bytes, 16-bit floats) is computed by Dot. Both operands, which may be any expressions, are packed.
+// The sums of a tile are in scratch memory, where the epilogue reads them like accumulators.
 
 // Product is the layout of a leaf with such a sum.
 type Product struct {
@@ -24,7 +24,7 @@ type Product struct {
 	Sums          *ir.Buffer
 	// Streams is the operand all of whose tiles are used for each tile of the other operand.
 	Streams *DotOperand
-	// PassSteps is the number of steps of a tile before the next tile continues.
+	// PassSteps is the number of steps of a tile in a pass.
 	PassSteps int64
 }
 
@@ -51,11 +51,11 @@ const (
 	dotLeast = 8
 	// dotTile is the number of blocks of a tile in each direction.
 	dotTile = 2
-	// flippedTiles is the factor by which tiles with flipped rows are higher: the bias is summed once for each tile.
+	// flippedTiles is the factor by which tiles with flipped rows are higher, as the correction for the bias is summed once for each tile.
 	flippedTiles = 2
 )
 
-// planProduct lays a leaf out as a product of packed operands, if it is one.
+// planProduct lays a leaf out as a product of packed operands if it has that form.
 func (pl *planner) planProduct(p *Band) bool {
 	q := pl.findProduct(p.Leaf)
 	if q == nil || !p.Masks || pl.Lanes != ir.DotBlock || pl.m.MaskedSize != 1 || !pl.dotAxes(p, q) || !q.findSteps() {
@@ -102,7 +102,7 @@ func (pl *planner) findProduct(leaf *analysis.Region) *Product {
 	return q
 }
 
-// factors takes a term apart.
+// factors returns the two factors of a term.
 func (pl *planner) factors(t *uop.UOp) (a, b *DotOperand, ok bool) {
 	k, known := ir.KindOf[t.DType.Scalar()]
 	if !known {
@@ -124,7 +124,7 @@ func (pl *planner) factors(t *uop.UOp) (a, b *DotOperand, ok bool) {
 	return &DotOperand{U: t.Src[0], Kind: x}, &DotOperand{U: t.Src[1], Kind: y}, true
 }
 
-// dotKind is the narrowest kind that has all values of a factor; F64 if Dot knows none.
+// dotKind is the narrowest kind of Dot that represents a factor exactly; F64 if there is none.
 func dotKind(u *uop.UOp) ir.Kind {
 	switch k := ir.KindOf[u.DType.Scalar()]; {
 	case k == ir.BF16 || k == ir.I8 || k == ir.U8:
@@ -221,7 +221,7 @@ func (q *Product) findSteps() bool {
 	return q.Steps*n <= 2*total
 }
 
-// Packed is the kind of the packed numbers, bias what has been added to them.
+// Packed is the kind of the packed numbers, bias the number that was added to them.
 func (o *DotOperand) Packed() (k ir.Kind, bias int32) {
 	switch {
 	case !o.Flipped:
@@ -238,8 +238,8 @@ func (o *DotOperand) Step(q *Product) int64 { return int64(q.Splits) * o.Blocks 
 // Panel is the number of words of the operand for one tile.
 func (o *DotOperand) Panel(q *Product) int64 { return q.Steps * o.Step(q) }
 
-// fits is the number of tiles of the operand that a cache holds, at least one.
-func (o *DotOperand) fits(q *Product, cache int64) int64 {
+// tilesInCache is the number of tiles of the operand that fit a cache, at least one.
+func (o *DotOperand) tilesInCache(q *Product, cache int64) int64 {
 	return min(max(cache/(o.Panel(q)*ir.WordSize), 1), o.Axis.tiles())
 }
 
@@ -265,7 +265,7 @@ func (pl *planner) dotLevels(p *Band, q *Product) {
 		}
 	}
 	first, second := q.Columns, q.Rows
-	moves := func(o *DotOperand) bool { return pl.movesWith(o.U, walks) }
+	moves := func(o *DotOperand) bool { return pl.variesWith(o.U, walks) }
 	threads := int64(pl.m.Threads)
 	switch a, b := moves(q.Rows), moves(q.Columns); {
 	case a == b && q.Rows.Axis.tiles() > q.Columns.Axis.tiles() || !a && b:
@@ -277,7 +277,7 @@ func (pl *planner) dotLevels(p *Band, q *Product) {
 		threads = 1
 	}
 	reserve := func(o *DotOperand, cache, threads int64) {
-		o.Axis.Group = share(o.Axis.tiles(), o.fits(q, cache), threads)
+		o.Axis.Group = balancedBlock(o.Axis.tiles(), o.tilesInCache(q, cache), threads)
 		o.Buf = pl.Memory.New(ir.U32, o.Axis.Group*o.Panel(q))
 		o.Buf.Written = o.Columns && o.Along
 		if q.Splits > 1 {
@@ -289,7 +289,7 @@ func (pl *planner) dotLevels(p *Band, q *Product) {
 		o.PackAt = len(p.Levels)
 	}
 	near, far := pl.m.L2/2, pl.m.L3
-	whole := func(o *DotOperand) bool { return o.fits(q, near) == o.Axis.tiles() }
+	whole := func(o *DotOperand) bool { return o.tilesInCache(q, near) == o.Axis.tiles() }
 	if len(walks) == 0 && whole(second) && (whole(first) || first.Along) {
 		reserve(second, near, 1)
 		reserve(first, 0, threads)
@@ -311,7 +311,7 @@ func (pl *planner) dotLevels(p *Band, q *Product) {
 	q.Sums = pl.Memory.NewUpdated(analysis.KindFor(q.Update.Slot.Reg.DType.Base()), sums)
 }
 
-// tiles is the number of tiles, with the rest.
+// tiles is the number of tiles, the remainder included.
 func (a *Axis) tiles() int64 { return a.Full() + min(a.Rest(), 1) }
 
 // runsAlong reports whether it costs less to load an operand along the sum than across.

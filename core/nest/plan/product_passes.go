@@ -2,14 +2,13 @@ package plan
 
 import "polygrad/core/nest/ir"
 
-// The panel of an operand, for all steps of a long sum, is more than the first cache holds. Such a sum is made in passes:
-// each goes through the tiles of one operand with as many steps of the other one's panel as stay there, and goes on with
-// sums that are in the second cache meanwhile.
+// The panel of an operand for all steps of a long sum exceeds L1. Such a sum is multi-pass: each pass goes through the tiles of one operand
+// with the steps of the other's panel that fit L1, and accumulates into partial sums in L2.
 
-// passTiles is how many tiles a pass must go through at least: below, moving the sums takes longer than it saves.
+// passTiles is the least number of tiles of a pass: for fewer, moving the partial sums costs more than it saves.
 const passTiles = 4
 
-// planPasses chooses how many steps a pass has.
+// planPasses chooses the number of steps of a pass.
 func (q *Product) planPasses(stays, streams *DotOperand, l1 int64) {
 	q.PassSteps = q.Steps
 	if streams.Axis.Group < passTiles {
@@ -20,5 +19,5 @@ func (q *Product) planPasses(stays, streams *DotOperand, l1 int64) {
 	q.PassSteps = (q.Steps + n - 1) / n
 }
 
-// Passes is how many passes there are.
+// Passes is the number of passes.
 func (q *Product) Passes() int64 { return (q.Steps + q.PassSteps - 1) / q.PassSteps }

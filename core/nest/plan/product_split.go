@@ -5,17 +5,16 @@ import (
 	"polygrad/core/uop"
 )
 
-// An F32 is the sum of three BF16, each of which has the next eight bits of its fraction. Of the nine products of two
-// such sums the six greatest are added, which leaves out less than the last bit of an F32. That holds for numbers whose
-// parts are neither subnormal, which count as 0 there, nor infinite. So the greatest and least numbers are looked for as
-// operands are packed, and where one is out of range the tiles that it belongs to are computed as if there were no such
+// bf16x3: an F32 is the sum of three BF16 with eight bits of its fraction each. Of the nine products of two such sums the six largest are
+// added; the others are below the precision of F32. This fails for numbers with subnormal parts, which the instructions flush to 0, and
+// for infinities. So packing checks the range of the operands, and tiles with numbers out of range are computed without these
 // instructions.
 
 const (
 	SplitTerms = 3
-	// splitLeast is how many products a split product must have: below, packing takes too long.
+	// splitLeast is the least number of multiplications for which packing pays.
 	splitLeast = 1 << 18
-	// LeastNormal and greatest bound the magnitudes that are split, as bits: from 2**-126 to below 2**127.
+	// LeastNormal and Greatest bound the magnitudes that can be split, as bits: from 2**-126 to below 2**127.
 	LeastNormal = 0x00800000
 	Greatest    = 0x7F000000
 )

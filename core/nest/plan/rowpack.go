@@ -6,30 +6,29 @@ import (
 	"polygrad/core/uop"
 )
 
-// RowPack is an operand that belongs to the rows of a product: kept for a block of rows, for each tile and each step
-// of the sum its rows side by side, each to be spread over a vector. Rows need that if they lie far apart along the
-// sum, or if more than a load makes them.
+// RowPack is a packed operand of the rows of a product: for each tile of a block and each step of the sum, the elements of its rows are
+// adjacent, each to be broadcast. Rows are packed if they have a long stride along the sum, or if they are more than a load.
 type RowPack struct {
-	U   *uop.UOp
-	Sum *SumLoops
-	Buf *ir.Buffer
-	Way rowWay
-	// Vectors: several steps are computed at once before each is brought into all lanes.
+	U      *uop.UOp
+	Sum    *SumLoops
+	Buf    *ir.Buffer
+	Method rowPackMethod
+	// Vectors: several steps are computed as a vector, then each is broadcast.
 	Vectors bool
 }
 
-// rowWay is how a pack of rows is filled: one by one, by vectors of rows, by vectors of steps, which are turned, or with
-// each element in all lanes of a vector.
-type rowWay uint8
+// rowPackMethod is how packed rows are stored: element by element, as vectors of rows, as vectors of steps that are transposed, or with
+// each element broadcast to a vector.
+type rowPackMethod uint8
 
 const (
-	oneByOne rowWay = iota
+	oneByOne rowPackMethod = iota
 	ByRows
 	BySteps
 	Broadcast
 )
 
-// rowPackReuse is how many tiles of columns must use a packed row that needs no more than a load.
+// rowPackReuse is the least number of tiles of columns that use a packed row, if the row is only a load.
 const rowPackReuse = 4
 
 // findRowPacks lists the operands of the rows of a sum that are worth packing.
@@ -55,30 +54,30 @@ func (pl *planner) findRowPacks(p *Band, sum *SumLoops, vec, rows *Axis) []*RowP
 			}
 			return
 		}
-		if k := ir.KindOf[u.DType.Scalar()]; u.DType.IsPtr() || k.Width() == 0 || u.Op == uop.Load && u.Src[0].DType.Space == uop.Reg || !pl.collected(sum, u) {
+		if k := ir.KindOf[u.DType.Scalar()]; u.DType.IsPtr() || k.Width() == 0 || u.Op == uop.Load && u.Src[0].DType.Space == uop.Reg || !pl.variesInReduction(sum, u) {
 			return
 		}
 		q := &RowPack{U: u, Sum: sum}
 		switch {
 		case pl.m.SlowBroadcast:
-			q.Way, q.Vectors = Broadcast, u.Op != uop.Load && pl.neighbours(u, byStep, map[*uop.UOp]bool{})
-		case pl.neighbours(u, byRow, map[*uop.UOp]bool{}):
-			q.Way = ByRows
-		case pl.neighbours(u, byStep, map[*uop.UOp]bool{}):
-			q.Way = BySteps
+			q.Method, q.Vectors = Broadcast, u.Op != uop.Load && pl.contiguousLoads(u, byStep, map[*uop.UOp]bool{})
+		case pl.contiguousLoads(u, byRow, map[*uop.UOp]bool{}):
+			q.Method = ByRows
+		case pl.contiguousLoads(u, byStep, map[*uop.UOp]bool{}):
+			q.Method = BySteps
 		}
 		plain := u.Op == uop.Load && u.DType.Itemsize() >= 4
-		how, need, competes := reachIrregular, int64(0), false
+		how, need, competes := accessIrregular, int64(0), false
 		if plain && len(u.Src) == 1 {
-			how, need = pl.reach(u, byStep, k, rows)
-			competes = pl.compete(p, rows, byRow.Of(u.Src[0]), u)
+			how, need = pl.rowAccess(u, byStep, k, rows)
+			competes = pl.partConflicts(p, rows, byRow.Of(u.Src[0]), u)
 		}
-		if q.Way == Broadcast && reuse >= rowPackReuse {
+		if q.Method == Broadcast && reuse >= rowPackReuse {
 			rows.Broadcast = true
 			out = append(out, q)
 			return
 		}
-		if q.Way == Broadcast || (plain || q.Way == oneByOne) && !always && (!competes && p.loadable(pl, how, need) || reuse < rowPackReuse) {
+		if q.Method == Broadcast || (plain || q.Method == oneByOne) && !always && (!competes && p.loadable(pl, how, need) || reuse < rowPackReuse) {
 			return
 		}
 		out = append(out, q)
@@ -91,47 +90,47 @@ func (pl *planner) findRowPacks(p *Band, sum *SumLoops, vec, rows *Axis) []*RowP
 	return out
 }
 
-// rowReach is how rows lie in memory along the loop that collects.
-type rowReach uint8
+// rowAccess classifies the accesses of rows along the reduction loop.
+type rowAccess uint8
 
 const (
-	reachIrregular rowReach = iota // at distances that vary
-	reachNear                      // not far from each other
-	reachStrided                   // far from each other, but in the second cache, and a tile has most of a line
-	reachMiss                      // farther
+	accessIrregular rowAccess = iota // no constant stride
+	accessNear                       // a short stride
+	accessStrided                    // a long stride, but in L2, and a tile uses most of a cache line
+	accessMiss                       // a long stride, beyond L2
 )
 
-// reach tells how what a load brings for k steps and all rows lies, and how much of a cache it needs.
-func (pl *planner) reach(u *uop.UOp, byStep *analysis.Slopes, k int64, rows *Axis) (how rowReach, need int64) {
-	step, ok := pl.distance(u, byStep)
+// rowAccess classifies a load of all rows over k steps, and estimates the bytes of cache that it occupies.
+func (pl *planner) rowAccess(u *uop.UOp, byStep *analysis.Slopes, k int64, rows *Axis) (how rowAccess, need int64) {
+	step, ok := pl.strideOf(u, byStep)
 	size := int64(u.DType.Itemsize())
-	need = spread(step, k, rows.Count*size)
+	need = cacheFootprint(step, k, rows.Count*size)
 	switch {
 	case !ok:
-		return reachIrregular, 0
-	case step < farStep:
-		return reachNear, need
+		return accessIrregular, 0
+	case step < longStride:
+		return accessNear, need
 	case need <= pl.m.L2/8 && pl.tileRows()*size >= Line/2:
-		return reachStrided, need
+		return accessStrided, need
 	}
-	return reachMiss, need
+	return accessMiss, need
 }
 
-// loadable reports whether rows need not be packed. It notes what they ask of the order of loops and of the caches.
-func (p *Band) loadable(pl *planner, how rowReach, need int64) bool {
+// loadable reports whether rows can be loaded unpacked, and records the demand on the caches for the choice of loop order.
+func (p *Band) loadable(pl *planner, how rowAccess, need int64) bool {
 	switch how {
-	case reachNear:
+	case accessNear:
 		p.l2Miss = p.l2Miss || need > pl.m.L3
-	case reachStrided:
+	case accessStrided:
 		p.stridedL2 += need
-	case reachMiss:
+	case accessMiss:
 		p.l2Miss = true
 	}
-	return how == reachNear || how == reachStrided
+	return how == accessNear || how == accessStrided
 }
 
-// neighbours reports whether all that a value loads lies side by side along a range, or does not move with it.
-func (pl *planner) neighbours(u *uop.UOp, s *analysis.Slopes, seen map[*uop.UOp]bool) bool {
+// contiguousLoads reports whether all loads of a value are contiguous along a range or invariant.
+func (pl *planner) contiguousLoads(u *uop.UOp, s *analysis.Slopes, seen map[*uop.UOp]bool) bool {
 	if seen[u] || !s.Of(u).Depends {
 		return true
 	}
@@ -142,24 +141,24 @@ func (pl *planner) neighbours(u *uop.UOp, s *analysis.Slopes, seen map[*uop.UOp]
 		}
 	}
 	for _, src := range u.Src {
-		if src.Op != uop.Index && !pl.neighbours(src, s, seen) {
+		if src.Op != uop.Index && !pl.contiguousLoads(src, s, seen) {
 			return false
 		}
 	}
 	return true
 }
 
-// Single is the pack, filled row by row.
+// Single is the pack with elements stored one by one.
 func (q *RowPack) Single() *RowPack {
-	if q.Way == Broadcast {
+	if q.Method == Broadcast {
 		return q
 	}
 	single := *q
-	single.Way = oneByOne
+	single.Method = oneByOne
 	return &single
 }
 
-// Width is the room of a tile's rows in a step.
+// Width is the number of elements of a tile's rows in a step.
 func (a *Axis) Width(lanes int) int64 {
 	if a.Broadcast {
 		return a.Tile() * int64(lanes)

@@ -7,12 +7,12 @@ import (
 	"polygrad/core/uop"
 )
 
-// Where all rows of a product are fewer than fill the registers, rows of another axis that shares the columns stand
-// beside them in the tile: lines of small images, or several images.
+// If a product has too few rows to fill the registers, the register tile has a second axis that shares the columns: lines of small images,
+// or several images.
 
-// secondRowsFor is an axis whose iterations may stand beside the rows of a tile, as many as there is room for; nil if there
-// is none. If it can it takes one that they divide.
-func (pl *planner) secondRowsFor(p *Band, vec, rows *Axis, room int64, acc []analysis.Access) (found *Axis, count int64) {
+// secondTileAxis chooses a second axis of a register tile with a limit of iterations, preferably one whose trip count they divide; nil if
+// there is none.
+func (pl *planner) secondTileAxis(p *Band, vec, rows *Axis, room int64, acc []analysis.Access) (found *Axis, count int64) {
 	byLane := pl.Slopes(vec.Region.Rng)
 	shared := func(a *Axis) bool {
 		s := pl.Slopes(a.Region.Rng)
@@ -38,9 +38,9 @@ func (pl *planner) secondRowsFor(p *Band, vec, rows *Axis, room int64, acc []ana
 	return found, count
 }
 
-// crossed is an axis for a tile of a product whose batches are the lanes: each operand is loaded in vectors, of rows or of this axis, and
-// a tile as high as wide needs the fewest loads. Nil if there is none.
-func (pl *planner) crossed(p *Band, vec, rows *Axis, acc []analysis.Access) *Axis {
+// batchTileAxis chooses the second axis of a register tile if the lanes are batches of a product: every operand is then a vector load, and
+// square tiles need the fewest loads. Nil if there is none.
+func (pl *planner) batchTileAxis(p *Band, vec, rows *Axis, acc []analysis.Access) *Axis {
 	byLane, byRow := pl.Slopes(vec.Region.Rng), pl.Slopes(rows.Region.Rng)
 	for _, a := range p.Axes {
 		if a == vec || a == rows || a.Dynamic || rows.Dynamic || a.Count < 2 || rows.Count < 2 {

@@ -3,15 +3,15 @@ package plan
 // Threads share the iterations of a level. Operands that are packed before the level are packed by each thread, those packed
 // inside of it only for the thread's own iterations.
 
-// operandCost is the cost of packing an operand once, own its axis, before the level at.
+// operandCost is the cost of packing an operand once, its axis, and the level before which it is packed.
 type operandCost struct {
 	cost float64
 	own  *Axis
 	at   int
 }
 
-// work is the cost of the products of a band, and that of each of its operands that is packed.
-func (pl *planner) work(p *Band) (products float64, packs []operandCost) {
+// productWork is the cost of the products of a band, and that of each of its operands that is packed.
+func (pl *planner) productWork(p *Band) (products float64, packs []operandCost) {
 	products = 1 / float64(pl.Lanes)
 	for _, a := range p.Axes {
 		products *= float64(max(a.Count, 1))
@@ -33,10 +33,10 @@ func (pl *planner) work(p *Band) (products float64, packs []operandCost) {
 	return products * float64(steps), packs
 }
 
-// rowsCostMore reports whether it takes longer to pack all rows than all columns: threads that share the columns each pack
-// all rows, those that share the rows all columns.
+// rowsCostMore reports whether packing all rows costs more than packing all columns: threads that share the columns each pack all rows, and
+// the other way round.
 func (pl *planner) rowsCostMore(p *Band) bool {
-	_, packs := pl.work(p)
+	_, packs := pl.productWork(p)
 	more := 0.0
 	for _, o := range packs {
 		if o.own == p.Rows {
@@ -48,8 +48,8 @@ func (pl *planner) rowsCostMore(p *Band) bool {
 	return more > 0
 }
 
-// times is how often an operand is packed as a whole: once for each iteration of the loops around that do not divide it.
-func (p *Band) times(o operandCost) float64 {
+// packTimes is the number of times that an operand is packed: the product of the trip counts of outer loops that do not divide it.
+func (p *Band) packTimes(o operandCost) float64 {
 	n := 1.0
 	for _, l := range p.Levels[:o.at] {
 		if l.Axis != o.own {
@@ -59,17 +59,16 @@ func (p *Band) times(o operandCost) float64 {
 	return n
 }
 
-// fastestShared is the level of which a thread has least to do if threads share it, the outermost of those that are nearly
-// as good.
+// fastestShared is the level whose sharing minimises the work of the busiest thread; the outermost of those that are nearly as good.
 func (pl *planner) fastestShared(p *Band, levels []int64) int {
 	const nearly = 1.0 / 64
-	products, packs := pl.work(p)
+	products, packs := pl.productWork(p)
 	best, at := 0.0, -1
 	for _, i := range levels {
-		part := p.busiest(int(i), int64(pl.m.Threads))
+		part := p.maxThreadShare(int(i), int64(pl.m.Threads))
 		sum := products * part
 		for _, o := range packs {
-			if c := o.cost * p.times(o); o.at > int(i) {
+			if c := o.cost * p.packTimes(o); o.at > int(i) {
 				sum += c * part
 			} else {
 				sum += c
@@ -82,8 +81,8 @@ func (pl *planner) fastestShared(p *Band, levels []int64) int {
 	return at
 }
 
-// busiest is the greatest share that a thread has of a level.
-func (p *Band) busiest(i int, threads int64) float64 {
+// maxThreadShare is the largest share of a level's iterations that one thread gets.
+func (p *Band) maxThreadShare(i int, threads int64) float64 {
 	l := p.Levels[i]
 	n, size, all := l.Iterations(), int64(1), l.Axis.Count
 	switch l.Kind {
@@ -99,15 +98,15 @@ func (p *Band) busiest(i int, threads int64) float64 {
 	return float64(min((n+threads-1)/threads*size, all)) / float64(all)
 }
 
-// setup is the share of the work of a band that is packed before a level.
-func (pl *planner) setup(p *Band, at int) float64 {
+// setupShare is the share of a band's work that is packing before a level.
+func (pl *planner) setupShare(p *Band, at int) float64 {
 	if p.Rows == nil {
 		return 0
 	}
-	products, packs := pl.work(p)
+	products, packs := pl.productWork(p)
 	before := 0.0
 	for _, o := range packs {
-		c := o.cost * p.times(o)
+		c := o.cost * p.packTimes(o)
 		products += c
 		if o.at <= at {
 			before += c

@@ -6,14 +6,14 @@ import (
 )
 
 const (
-	// rowsAbreast is how many short rows run side by side at most.
-	rowsAbreast = 8
+	// maxInterleavedRows is the largest number of short rows that are interleaved.
+	maxInterleavedRows = 8
 	// shortRowVectors is the number of vectors of a row up to which that pays.
 	shortRowVectors = 16
 )
 
-// planShortRows lets a few rows run side by side if several loops go through each of them and rows are short: an iteration of such a
-// loop waits for the one before, and the next loop for its last, so that a processor has too little to do in one row.
+// planShortRows interleaves a few short rows that several loops go through: the iterations of such a loop depend on each other, and the next
+// loop on its result, so that a single row leaves the processor idle.
 func (pl *planner) planShortRows(p *Band) {
 	rows, vectors := p.Axes[len(p.Axes)-1], int64(0)
 	if rows.Dynamic || rows.ordered {
@@ -29,7 +29,7 @@ func (pl *planner) planShortRows(p *Band) {
 	if vectors > shortRowVectors {
 		return
 	}
-	units := int64(rowsAbreast)
+	units := int64(maxInterleavedRows)
 	for units > 1 && (units*vectors > 2*shortRowVectors || units*int64(pl.m.Threads) > rows.Count) {
 		units /= 2
 	}
@@ -42,11 +42,11 @@ func (pl *planner) planShortRows(p *Band) {
 	}
 	rows.Units = units
 	for _, b := range own {
-		p.giveRows(pl, b, units)
+		p.expandScratch(pl, b, units)
 	}
 }
 
-// scratchOfRows lists the scratch memory that each row of a loop overwrites. It is not ok if some of that has places for each row, too.
+// scratchOfRows lists the scratch buffers that every row of a loop overwrites. ok is false if one of them is also indexed by the row.
 func (pl *planner) scratchOfRows(leaf *analysis.Region, rows *Axis) (own []*ir.Buffer, ok bool) {
 	byRow, places := pl.Slopes(rows.Region.Rng), map[*ir.Buffer]bool{}
 	for _, a := range leaf.Accesses(1, nil) {
@@ -67,8 +67,8 @@ func (pl *planner) scratchOfRows(leaf *analysis.Region, rows *Axis) (own []*ir.B
 	return own, true
 }
 
-// giveRows makes scratch memory of one row that of several.
-func (p *Band) giveRows(pl *planner, b *ir.Buffer, rows int64) {
+// expandScratch gives each of the interleaved rows its own copy of scratch buffers.
+func (p *Band) expandScratch(pl *planner, b *ir.Buffer, rows int64) {
 	if p.perRow == nil {
 		p.perRow = map[*ir.Buffer]int64{}
 	}
@@ -77,8 +77,8 @@ func (p *Band) giveRows(pl *planner, b *ir.Buffer, rows int64) {
 	b.Size *= rows
 }
 
-// SideBySide reports whether rows of the band run side by side that have scratch memory of their own.
-func (p *Band) SideBySide() bool { return p.perRow != nil }
+// RowsInterleaved reports whether interleaved rows of the band have their own scratch memory.
+func (p *Band) RowsInterleaved() bool { return p.perRow != nil }
 
-// PerRow is how many elements of scratch memory each row of the band has, if several rows run side by side.
+// PerRow is the number of elements of scratch memory of each interleaved row.
 func (p *Band) PerRow(b *ir.Buffer) int64 { return p.perRow[b] }

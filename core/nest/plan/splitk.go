@@ -5,32 +5,31 @@ import (
 	"polygrad/core/uop"
 )
 
-// A product whose sums are long is made in parts of the sums. What is packed for one part lies in the near caches while
-// all tiles use it; the sums under way lie in memory meanwhile.
+// Split-K: the sums of a product are cut into parts, so that the packed operands of a part stay in the caches while all tiles use them.
+// Partial sums are kept in scratch memory.
 
 const (
-	// splitKFrom is the share of the second cache that two vectors of columns take from which on sums are made in parts,
-	// partsRoom the share that sums under way may take.
-	splitKFrom, splitKRoom = 8, 4
+	// Sums are split if two vectors of columns occupy at least 1/splitKFrom of L2, and the partial sums at most 1/splitKSumsShare.
+	splitKFrom, splitKSumsShare = 8, 4
 )
 
-// splitKIfLong says that the only sum of a product is made in parts, if it is long, and reports whether it is.
+// splitKIfLong plans split-K for the only sum of a product if it is long, and reports whether it has.
 func (pl *planner) splitKIfLong(p *Band, vec, rows *Axis, acc []analysis.Access) bool {
 	in := p.Leaf.Loops()
 	if len(in) != 1 || p.want[knobSplitK] == off || !p.Masks && vec.Count%int64(pl.Lanes) != 0 {
 		return false
 	}
-	sum := seriesOf(in[0])
+	sum := sumLoopsOf(in[0])
 	if sum == nil {
 		return false
 	}
 	for _, u := range sum.Innermost().Updates {
 		if analysis.KindFor(u.Slot.Reg.DType.Base()).Size() < 4 {
-			return false // the register is wider than what it holds
+			return false // partial sums would lose the range of the wider register
 		}
 	}
 	column := max(2*int64(pl.Lanes)*element, Line) // whole lines are read
-	if p.want[knobSplitK] == open && (sum.Steps*column < pl.m.L2/splitKFrom || rows.Count*vec.Count*element > pl.m.L2/splitKRoom || !pl.allMove(p, vec, rows, acc)) {
+	if p.want[knobSplitK] == auto && (sum.Steps*column < pl.m.L2/splitKFrom || rows.Count*vec.Count*element > pl.m.L2/splitKSumsShare || !pl.noneInvariant(p, vec, rows, acc)) {
 		return false
 	}
 	each := sum.Steps / in[0].Trip()
@@ -48,9 +47,8 @@ func (pl *planner) splitKIfLong(p *Band, vec, rows *Axis, acc []analysis.Access)
 	return true
 }
 
-// allMove reports whether all operands of a sum depend on every other axis: nothing that is packed for one iteration
-// of it would do for the next.
-func (pl *planner) allMove(p *Band, vec, rows *Axis, acc []analysis.Access) bool {
+// noneInvariant reports whether all operands of a sum depend on every other axis, so that no pack can be reused in its next iteration.
+func (pl *planner) noneInvariant(p *Band, vec, rows *Axis, acc []analysis.Access) bool {
 	for _, a := range p.Axes {
 		if a == vec || a == rows || a.Count == 1 {
 			continue
@@ -64,11 +62,11 @@ func (pl *planner) allMove(p *Band, vec, rows *Axis, acc []analysis.Access) bool
 	return true
 }
 
-// cacheWays is about how many lines of the same place of the second cache it can hold.
+// cacheWays is the approximate associativity of L2.
 const cacheWays = 16
 
-// compete reports whether the rows of a part lie at such a distance that the second cache cannot hold all of them.
-func (pl *planner) compete(p *Band, rows *Axis, at analysis.Slope, load *uop.UOp) bool {
+// partConflicts reports whether the stride of rows maps those of a part to too few sets of L2 (conflict misses).
+func (pl *planner) partConflicts(p *Band, rows *Axis, at analysis.Slope, load *uop.UOp) bool {
 	if p.MultiPass == nil || at.Irregular {
 		return false
 	}
@@ -79,7 +77,7 @@ func (pl *planner) compete(p *Band, rows *Axis, at analysis.Slope, load *uop.UOp
 	return rows.Count*way > pl.m.L2
 }
 
-// reserveSplitK makes the passes over the levels that follow, with memory for the sums under way.
+// reserveSplitK places the passes before the remaining levels and allocates the partial sums.
 func (pl *planner) reserveSplitK(p *Band) {
 	q := p.MultiPass
 	if q == nil {

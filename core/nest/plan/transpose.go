@@ -7,16 +7,16 @@ import (
 	"polygrad/core/uop"
 )
 
-// Where the lanes of a vector lie far apart in memory, but the same lane of neighbouring copies side by side, a square
-// of elements is loaded along the other way and turned in registers.
+// Where the lanes of a vector are strided in memory, but the same lane of neighbouring copies is contiguous, a square of elements is loaded
+// along the contiguous direction and transposed in registers.
 
-// costTranspose is what a vector costs that is turned with its neighbours.
+// costTranspose is the cost of a vector that is transposed with its neighbours.
 const costTranspose = 5
 
-// transposeBytes is how many bytes of a row are stored at a time: a pair of lines.
+// transposeBytes is the number of bytes of a row that are stored together: two cache lines.
 const transposeBytes = 2 * Line
 
-// transposeWeight is how many operations a tile of squares has at most.
+// transposeWeight is the largest number of operations of a tile of squares.
 const transposeWeight = 1 << 10
 
 // planTranspose lays out a band without reductions whose loads and stores run along different axes: squares of lanes by
@@ -27,7 +27,7 @@ func (pl *planner) planTranspose(p *Band, acc []analysis.Access, arithmetic, bes
 	switch {
 	case p.want[knobTranspose] == on:
 		best = math.Inf(1)
-	case p.want[knobTranspose] == off || p.want[knobVectorAxis] != open:
+	case p.want[knobTranspose] == off || p.want[knobVectorAxis] != auto:
 		return false
 	}
 	for _, y := range p.Axes {
@@ -60,7 +60,7 @@ func (pl *planner) planTranspose(p *Band, acc []analysis.Access, arithmetic, bes
 				wide /= 2
 			}
 			y.Units = p.want.or(knobTileVectors, wide, y.Count/lanes)
-			x.Units, x.Group = lanes, p.want.or(knobColumnBlock, share(x.Count/lanes, pl.m.Pages/lanes, int64(pl.m.Threads)), x.Count/lanes)
+			x.Units, x.Group = lanes, p.want.or(knobColumnBlock, balancedBlock(x.Count/lanes, pl.m.Pages/lanes, int64(pl.m.Threads)), x.Count/lanes)
 			p.Transpose = x
 			for _, a := range p.Axes {
 				if a.Plain() {

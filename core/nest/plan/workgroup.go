@@ -11,15 +11,13 @@ import (
 	"polygrad/core/uop"
 )
 
-// On a GPU the lanes of a product are a rectangle of invocations, each with a register tile of rows and columns. What the sums of a
-// workgroup read of rows and of columns is computed once, for some steps at a time, into memory that its invocations share, and read
-// from there in vectors of four.
+// On a GPU the lanes of a product are a rectangle of invocations, each with a register tile of rows and columns. The operands of a
+// workgroup are staged: computed once, some steps at a time, into workgroup memory, and read from there in vectors of four.
 
-// Workgroup is the layout of such a leaf.
+// Workgroup is the layout of a leaf with staged operands.
 type Workgroup struct {
 	Rows, Columns *Axis
-	// OuterColumns is the axis around Columns, of which a tile has several iterations if it is wider than Columns is long: lines of an image. Nil
-	// for none.
+	// OuterColumns is the axis around Columns, for tiles that are wider than Columns is long (lines of an image). Nil for none.
 	OuterColumns *Axis
 	Sums         []*StagedSum
 }
@@ -32,7 +30,7 @@ func (q *Workgroup) Across() int64 {
 	return q.Columns.Units
 }
 
-// Spread says where the lanes are along the rows, or along all columns.
+// Spread is the distribution of the lanes along the rows, or along the columns.
 func (q *Workgroup) Spread(a *Axis) *Spread {
 	if a == q.Rows || q.OuterColumns == nil {
 		return a.Spread
@@ -53,12 +51,13 @@ type StagedSum struct {
 	*SumLoops
 	Stage    int64
 	Operands []*Staged
-	// Inner is the loop whose iterations are the steps of a stage, which is in one iteration of each of the others. Nil if steps go through
-	// all loops in their order.
+	// Inner is the loop whose iterations are the steps of a stage; the other loops are outside of the stage. Nil if the steps of a stage go
+	// through the whole nest.
 	Inner *analysis.Region
 }
 
-// stagedLoop is the longest loop of several, if stages go into it; then only stages need to know in which iterations of the others they are.
+// stagedLoop is the longest of several loops, if a stage fits into it; the positions along the other loops are then computed once per
+// stage.
 func (s *SumLoops) stagedLoop() *analysis.Region {
 	var found *analysis.Region
 	for _, r := range s.Loops {
@@ -69,7 +68,7 @@ func (s *SumLoops) stagedLoop() *analysis.Region {
 	return found
 }
 
-// Staged is an operand of a sum in shared memory: an expression that depends on its rows, but not on its columns, or the other way round.
+// Staged is an operand of a sum in workgroup memory: an expression that depends on the rows or on the columns, but not on both.
 type Staged struct {
 	U    *uop.UOp
 	Axis *Axis
@@ -94,7 +93,7 @@ func (q *Workgroup) Of(r *analysis.Region) *StagedSum {
 }
 
 const (
-	quad = 4 // elements that are read at once
+	quad = 4 // elements of a vector load from workgroup memory
 	// leastStaged is the least number of rows, of columns and of steps of a product whose operands are staged.
 	leastStaged = 12
 	// mostStage is the largest number of steps that are staged at a time.
@@ -103,7 +102,7 @@ const (
 	mostTile = 128
 	// mostResults is the largest number of results of an invocation. With 32 products of 2048 and 4096 take 1.1 times as long on an H200.
 	mostResults = 64
-	// mostCopied bounds the operations that follow a sum, in all copies of an invocation.
+	// mostCopied bounds the operations of the epilogue, in all copies of an invocation.
 	mostCopied = 1024
 )
 
@@ -122,7 +121,7 @@ func (pl *planner) planWorkgroup(p *Band) bool {
 	var sums []*SumLoops
 	results := 1
 	for _, r := range p.Leaf.Loops() {
-		s := seriesOf(r)
+		s := sumLoopsOf(r)
 		if s == nil || s.Steps < leastStaged {
 			return false
 		}
@@ -149,7 +148,7 @@ func (pl *planner) planWorkgroup(p *Band) bool {
 			r, c := pl.rectangleFor(p, q, int64(results))
 			if st := p.stores(); len(st) > 0 {
 				if s := pl.Slopes(cols.Region.Rng).Of(st[0].Src[0]); s.Irregular || s.Step != 1 {
-					c *= 1.1 // results are written apart
+					c *= 1.1 // stores are not coalesced
 				}
 			}
 			if c < cost {
@@ -179,7 +178,7 @@ func (pl *planner) planWorkgroup(p *Band) bool {
 			outer.Vector, outer.Spread = true, &Spread{outer.Unit, wide, 1}
 		}
 	}
-	// The copies of a row are neighbours, and workgroups that follow one another have their rows in common.
+	// The copies of a row are adjacent, and consecutive workgroups share their rows.
 	p.Axes = slices.DeleteFunc(p.Axes, func(a *Axis) bool { return a == rows || a == cols || a == outer })
 	for _, a := range p.Axes {
 		p.Levels = append(p.Levels, level{a, Walk})
@@ -193,7 +192,7 @@ func (pl *planner) planWorkgroup(p *Band) bool {
 	return true
 }
 
-// inLine is the number of columns along an axis of so many, where others of the rectangle are along another axis.
+// inLine is the number of columns of the rectangle along an axis of n; the others are along the outer axis.
 func (r rectangle) inLine(count int64) int64 {
 	n := int64(quad)
 	for n < count && n < quad*r.wide {
@@ -202,7 +201,7 @@ func (r rectangle) inLine(count int64) int64 {
 	return n
 }
 
-// outerColumns is the longest axis beside short columns on which what is staged of columns depends, and of rows does not.
+// outerColumns is the longest other axis on which the staged columns depend and the staged rows do not.
 func (pl *planner) outerColumns(p *Band, q *Workgroup) *Axis {
 	var found *Axis
 	for _, a := range p.Axes {
@@ -222,7 +221,7 @@ func (pl *planner) outerColumns(p *Band, q *Workgroup) *Axis {
 	return found
 }
 
-// findStaged finds the operands of sums that are staged. It reports whether all that the sums read is staged, or the same for all lanes.
+// findStaged finds the operands of sums to be staged. It reports whether all operands are staged or uniform.
 func (pl *planner) findStaged(p *Band, q *Workgroup, sums []*SumLoops) bool {
 	written := p.Leaf.Written(nil)
 	for _, s := range sums {
@@ -290,9 +289,8 @@ func (pl *planner) stagedAlong(u *uop.UOp, a *Axis, s *StagedSum) bool {
 	return cost(in.Rng) < cost(a.Region.Rng)
 }
 
-// rectangleFor is the fastest of the rectangles for a band, with its cost. An invocation reads the elements of its rows and columns from
-// shared memory in each step, a workgroup those of its rows and columns from memory; a GPU needs enough workgroups, and what is beyond the
-// edges is computed in vain.
+// rectangleFor is the fastest rectangle for a band, with its cost: the loads of an invocation from workgroup memory and of a workgroup from
+// memory in each step, the occupancy of the GPU, and the work wasted beyond the edges.
 func (pl *planner) rectangleFor(p *Band, q *Workgroup, results int64) (best rectangle, cost float64) {
 	const (
 		fromShared = 4  // of a quad, in units of a product
@@ -308,19 +306,19 @@ func (pl *planner) rectangleFor(p *Band, q *Workgroup, results int64) (best rect
 	after := max(pl.Weight(p.Leaf), 1)
 	cost = math.Inf(1)
 	sizes := []int64{usualLanes, pl.m.Group}
-	if p.want[knobLanes] != open {
+	if p.want[knobLanes] != auto {
 		sizes = []int64{powerOfTwo(p.want.or(knobLanes, usualLanes, pl.m.Group))}
 	}
 	for _, lanes := range sizes {
 		for high := int64(1); high <= lanes; high *= 2 {
-			if p.want[knobLaneRows] != open && p.want[knobLaneRows] != high {
+			if p.want[knobLaneRows] != auto && p.want[knobLaneRows] != high {
 				continue
 			}
 			for _, tall := range []int64{4, 8} {
 				for _, across := range []int64{4, 8} {
 					r := rectangle{high, lanes / high, tall, across}
 					if r.rows() > mostTile || r.columns() > mostTile || tall*across*results > mostResults || tall*across*after > max(mostCopied, 16*after) ||
-						p.want[knobTileRows] != open && p.want[knobTileRows] != tall || p.want[knobTileVectors] != open && p.want[knobTileVectors] != across {
+						p.want[knobTileRows] != auto && p.want[knobTileRows] != tall || p.want[knobTileVectors] != auto && p.want[knobTileVectors] != across {
 						continue
 					}
 					down, along, columns := (q.Rows.Count+r.rows()-1)/r.rows(), (q.Columns.Count+r.columns()-1)/r.columns(), q.Columns.Count
@@ -347,8 +345,8 @@ func (pl *planner) rectangleFor(p *Band, q *Workgroup, results int64) (best rect
 	return best, cost
 }
 
-// reserveStaged gives the operands of sums shared memory, for so many of their rows and as many steps as there is room for. Sums follow one
-// another in the same memory. If there is not enough, it takes none.
+// reserveStaged allocates workgroup memory for the staged operands, with as many steps as fit. Consecutive sums reuse the same memory. If
+// it is too small, nothing is allocated.
 func (pl *planner) reserveStaged(sums []*StagedSum, rows func(*Staged) int64) (ok bool) {
 	before := pl.Memory
 	defer func() {
@@ -359,7 +357,7 @@ func (pl *planner) reserveStaged(sums []*StagedSum, rows func(*Staged) int64) (o
 	row := func(o *Staged) int64 {
 		n := rows(o)
 		if o.Along {
-			n += quad // neighbouring steps lie in other banks
+			n += quad // padding avoids bank conflicts between adjacent steps
 		}
 		return n
 	}

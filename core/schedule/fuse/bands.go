@@ -62,7 +62,7 @@ func (f *fuser) skipMaskedBlocks() (changed bool) {
 			continue
 		}
 		for i := range g.body.stores {
-			if d := f.bandOf(g.body, &g.body.stores[i]); d != nil && !slices.Contains(masks, d.mask) {
+			if d := f.bandOf(&g.body.stores[i]); d != nil && !slices.Contains(masks, d.mask) {
 				masks = append(masks, d.mask)
 				changed = f.inBand(d) || changed
 			}
@@ -72,7 +72,7 @@ func (f *fuser) skipMaskedBlocks() (changed bool) {
 }
 
 // bandOf is the band of a matrix of scores, nil if the store is not of such a matrix.
-func (f *fuser) bandOf(b *body, s *store) *band {
+func (f *fuser) bandOf(s *store) *band {
 	mask, low := maskOf(s.value)
 	if mask == nil {
 		return nil
@@ -102,7 +102,7 @@ func (f *fuser) bandOf(b *body, s *store) *band {
 		left += at[1] - at[0]
 		all += int64(len(d.spans[1].at))
 	}
-	if left*5 > all*4 || d.emptyRow() || d.finite && !leavesSome(d.mask, d.position[1]) {
+	if left*5 > all*4 || d.emptyRow() || d.finite && !keepsColumnPerRow(d.mask, d.position[1]) {
 		return nil
 	}
 	for column, at := range d.spans[1].at {
@@ -480,13 +480,13 @@ func (f *fuser) bandBody(d *band, v *bandView, loops []*uop.UOp, position *uop.U
 	for _, s := range v.body.stores {
 		out.stores = append(out.stores, store{s.slot, simplify(image(s.at)), simplify(image(s.value)), replaced(s.loops)})
 	}
-	of.free()
+	of.reset()
 	return out
 }
 
 // copyColumns packs a block of columns of matrices into scratch memory, if it fits the cache: a product reads it once for each of its
 // tiles, and in place only few adjacent elements of a row are used.
-func (f *fuser) copyColumns(d *band, v *bandView, loops []*uop.UOp, ranges map[*uop.UOp][]*uop.UOp, of *images) {
+func (f *fuser) copyColumns(d *band, v *bandView, loops []*uop.UOp, ranges map[*uop.UOp][]*uop.UOp, of *substitution) {
 	for _, l := range v.body.loads() {
 		m := d.matrices[slotOf(l)]
 		if m == nil || sizeOf(d.position[0])*bandBlock*int64(l.DType.Itemsize()) > f.o.BlockBytes {

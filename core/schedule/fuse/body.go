@@ -16,7 +16,7 @@ type body struct {
 	// pieces says that several stores may fill one buffer.
 	pieces bool
 
-	// What was found out about the body: nil, 0 or false until it is.
+	// Cached analyses of the body: nil, 0 or false until computed.
 	nodes, indices []*uop.UOp
 	cost           float64
 	product, known bool
@@ -50,7 +50,7 @@ func (f *fuser) bodyOf(k schedule.Kernel) *body {
 		case !fusible.Has(u.Op) || u.Op == uop.Index && len(u.Src) != 2:
 			return nil
 		case u.Op == uop.Range:
-			if len(u.RangeID().ID) != 1 || u.RangeID().Type == uop.AxisPrefix { // loops that run in order stay as they are
+			if len(u.RangeID().ID) != 1 || u.RangeID().Type == uop.AxisPrefix { // sequential loops are not fused
 				return nil
 			}
 			rs = append(rs, u)
@@ -72,7 +72,7 @@ func (f *fuser) bodyOf(k schedule.Kernel) *body {
 		return nil
 	}
 	if st.Src[0].Src[1].HasOp(uop.Ops(uop.Index)) {
-		return nil // where a store goes is known only when the kernel runs
+		return nil // an indirect store
 	}
 	b.stores = []store{{slot: slotOf(st.Src[0]), at: st.Src[0], value: st.Src[1], loops: b.loops}}
 	c := loopSplits{}
@@ -85,13 +85,13 @@ func (f *fuser) bodyOf(k schedule.Kernel) *body {
 	return b
 }
 
-// newRange is a range like r that no body has yet.
+// newRange is a fresh range with the size and type of r.
 func (f *fuser) newRange(r *uop.UOp) *uop.UOp {
 	f.ranges++
 	return r.WithArg(uop.RangeArg{ID: []int{f.ranges}, Type: r.RangeID().Type})
 }
 
-// slotOf is the slot that an INDEX goes to.
+// slotOf is the slot that an INDEX accesses.
 func slotOf(at *uop.UOp) int { return int(at.Src[0].Arg.(uop.Num)) }
 
 // sizeOf is the length of a range, or the bound of a variable one.

@@ -7,8 +7,8 @@ import (
 	"polygrad/core/uop"
 )
 
-// dropCopies removes kernels that only copy a temporary, such as one that a scatter or a scan has written, to an output or
-// to another temporary: what wrote the source writes the destination instead.
+// dropCopies removes kernels that only copy a temporary, such as the result of a scatter or a scan, to an output or another temporary: the
+// producer of the source writes the destination instead.
 func (f *fuser) dropCopies() (changed bool) {
 	for i := len(f.groups) - 1; i >= 0; i-- {
 		from, to, ok := f.copied(f.groups[i])
@@ -26,7 +26,7 @@ func (f *fuser) dropCopies() (changed bool) {
 	return changed
 }
 
-// copied reports whether a group only copies a whole temporary to another buffer of its size, and which they are.
+// copied returns source and destination of a group that only copies a whole temporary to another buffer of its size.
 func (f *fuser) copied(g *group) (from, to int, ok bool) {
 	if g.body == nil || len(g.body.stores) != 1 {
 		return 0, 0, false
@@ -44,8 +44,8 @@ func (f *fuser) copied(g *group) (from, to int, ok bool) {
 	return from, to, ok && extentOf(at) == target.Size
 }
 
-// interchangeable reports whether two buffers can be one if group i copies one to the other: the destination is not used before,
-// and later they stay equal or only one of them is used.
+// interchangeable reports whether the two buffers of copy i can be coalesced: the destination is not used before the copy, and afterwards
+// they stay equal or only one of them is used.
 func (f *fuser) interchangeable(i, from, to int) bool {
 	var later access
 	for j, g := range f.groups {
@@ -64,7 +64,7 @@ func (f *fuser) interchangeable(i, from, to int) bool {
 	return !later.writes.has(from) && (!later.writes.has(to) || !later.reads.has(from))
 }
 
-// renamed is the group with another buffer in the place of one.
+// renamed is the group with one buffer replaced by another.
 func (g *group) renamed(from, to int) *group {
 	out := &group{kernels: g.kernels}
 	if g.kernel != nil {

@@ -6,9 +6,9 @@ import (
 	"polygrad/core/uop"
 )
 
-// weight is the cost of an operation relative to that of an addition, as measured with vectors that are in the nearest cache.
+// weight is the cost of an operation relative to an addition, measured with vectors in L1.
 func weight(u *uop.UOp) float64 {
-	if rounds(u) {
+	if roundsResult(u) {
 		return functionWeight(u.Op) + roundWork
 	}
 	return functionWeight(u.Op)
@@ -17,8 +17,8 @@ func weight(u *uop.UOp) float64 {
 // roundWork is the cost of rounding a result to less than 32 bits.
 const roundWork = 7
 
-// rounds reports whether a value is a small float that is computed in 32 bits.
-func rounds(u *uop.UOp) bool {
+// roundsResult reports whether a value is a small float that is computed in 32 bits.
+func roundsResult(u *uop.UOp) bool {
 	if !u.DType.IsFloat() || u.DType.Itemsize() >= 4 {
 		return false
 	}
@@ -54,21 +54,21 @@ func functionWeight(op uop.Op) float64 {
 	return 1
 }
 
-// work is the cost of a value beside its operands. Elements that are looked up are loaded one by one.
+// work is the cost of a value without its operands. Gathered elements are loaded one by one.
 func (m *Machine) work(u *uop.UOp) float64 {
-	if looksUp(u) {
+	if isGather(u) {
 		return float64(issued * m.Lanes)
 	}
 	return weight(u)
 }
 
-// looksUp reports whether a load depends on positions in memory, and none of its loops goes through neighbours.
-func looksUp(u *uop.UOp) bool {
+// isGather reports whether a load has a loaded index and is contiguous along none of its loops.
+func isGather(u *uop.UOp) bool {
 	return u.Op == uop.Index && u.Src[1].Find(func(v *uop.UOp) bool { return v.Op == uop.Index }) != nil &&
 		!slices.ContainsFunc(u.Ranges(), func(r *uop.UOp) bool { return strideIn(u.Src[1].GetIdx(), r) == 1 })
 }
 
-// countWork estimates the arithmetic of a run: the work for each value times how often it is computed.
+// countWork estimates the arithmetic of a run: the work of each value times the number of evaluations.
 func (b *body) countWork(m *Machine) float64 {
 	order, ok := loopOrder(b)
 	if !ok {
@@ -85,7 +85,7 @@ func (b *body) countWork(m *Machine) float64 {
 		if u.Op == uop.Reduce {
 			rs = slices.Concat(rs, u.Src[1:])
 		}
-		// Whoever depends on a loop runs inside of all loops around it too.
+		// A value that depends on a loop is also inside of the loop's outer loops.
 		last := -1
 		for i, r := range order {
 			if slices.Contains(rs, r) {
@@ -107,8 +107,8 @@ func (b *body) countWork(m *Machine) float64 {
 	return total
 }
 
-// wideWork is how much longer all vectors of a kernel take if some have elements of 64 bits: they have half as many. A value that is computed
-// once, before the loops, is in no vector.
+// wideWork is the slowdown of a kernel with 64-bit elements, whose vectors have half as many lanes. Values that are computed once before
+// the loops do not count.
 const wideWork = 2
 
 func isWide(u *uop.UOp) bool {

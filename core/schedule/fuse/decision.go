@@ -40,11 +40,11 @@ const (
 	NoLoopOrder       // no order of the loops has each reduction and store at its depth
 	Hazard            // an element would be read after another iteration has overwritten it
 	Dependent         // one of two siblings needs the other
-	Elsewhere         // only one of them runs on the host, as the device lacks a type
+	HostOnly          // only one of them runs on the host, as the device lacks a type
 	// Profit: the merged kernel would be right, but slower.
 	ConsumerContracts  // the consumer is a matrix product or convolution, whose loops are tiled as they are
-	ConsumerScatters   // the consumer adds each term where it belongs
-	ProducerScatters   // the producer does, and could not with what the consumer does
+	ConsumerScatters   // the consumer is a scatter-add
+	ProducerScatters   // the producer is a scatter-add, which the consumer's operations would prevent
 	ContractionReduced // the consumer reduces over elements of a product
 	SiblingContracts   // one of two siblings is a matrix product or convolution
 	EpilogueLoops      // the epilogue of a product has other loops than the product
@@ -55,30 +55,30 @@ const (
 	TooLarge     // too many operations: merging would take too long
 	FewRows      // too few rows for the threads to share
 	Recompute    // too much recomputation
-	ShortRows    // reductions of a row that need each other wait longer than memory takes
+	ShortRows    // the latency of dependent reductions of a row exceeds the saved memory traffic
 	RowTooLarge  // a row that several loops stream through does not fit into its part of the cache
 	FitsCache    // the rows between two products stay in the cache without blocks
-	NoBlock      // no number of rows divides them into blocks that fit into the cache, leave enough for the threads and are not too low
-	RowsNeedAll  // blocks of rows need loops that go through all of a row
-	RowsStored   // the device has no memory for a block of rows, and what is computed of them needs some
-	FewTableRows // a table has so few rows that summing up all terms for each is faster than scattering them
+	NoBlock      // no block height fits the cache, occupies the threads and is large enough
+	RowsNeedAll  // blocks of rows need loops over whole rows
+	RowsStored   // the device has no memory for a block of rows, and the kernel needs it
+	FewTableRows // the table has so few rows that a sum over all terms for each is faster than a scatter
 	// Values of the tensor graph: the first five are stored.
-	CodeRepeated    // its code would be repeated for each place that it is read in
-	TermsScattered  // a sum whose terms are added where they belong, which leaves no place for what follows
+	CodeRepeated    // its code would be duplicated for each read
+	TermsScattered  // a scatter-add, which has no epilogue
 	NestedReduction // a reduction is read by another one
-	RowsShared      // before a reduction to one value no thread could go on
-	RereadPays      // it would be computed so often that storing it costs less
-	ComputedOnce    // no user computes it again
+	RowsShared      // otherwise all threads would wait for a reduction to one value
+	RereadPays      // it would be recomputed so often that storing it costs less
+	ComputedOnce    // no user recomputes it
 	CheapMask       // comparisons are cheaper than memory
-	NarrowStored    // what it is cast from is smaller, and stored if need be
+	NarrowStored    // the source of the cast is smaller, and is stored instead
 	CheapFactor     // a factor of a product that takes few operations
-	CheapAgain      // storing it costs more than computing it again
+	CheapRecompute  // storing it costs more than recomputing it
 )
 
 var reasons = [...]string{
 	Pays: "pays", Opaque: "opaque kernel", OrderBetween: "a kernel must run between them", ReadsOtherOrder: "reads in another order than stored",
 	ReductionRepeated: "a reduction would be repeated", StoresTwice: "both store to one buffer", NoLoopOrder: "no order of the loops",
-	Hazard: "reads what another iteration overwrites", Dependent: "one needs the other", Elsewhere: "one runs on the host", ConsumerContracts: "the consumer is a contraction",
+	Hazard: "reads what another iteration overwrites", Dependent: "one needs the other", HostOnly: "one runs on the host", ConsumerContracts: "the consumer is a contraction",
 	ProducerScatters: "the producer scatters its terms",
 	ConsumerScatters: "the consumer scatters its terms", ContractionReduced: "the consumer reduces a contraction", SiblingContracts: "one is a contraction", EpilogueLoops: "the epilogue has other loops",
 	EpilogueStores: "too many outputs for an epilogue", NoStreamedLoad: "no streamed load in common", ShortRuns: "innermost loop is not contiguous",
@@ -91,7 +91,7 @@ var reasons = [...]string{
 	RowsShared:      "threads share the loops that it would be computed before",
 	RereadPays:      "computing it again costs more than memory", ComputedOnce: "computed once", CheapMask: "comparisons cost less than memory",
 	NarrowStored: "what it is cast from takes less memory",
-	CheapFactor:  "the tiles of a product compute it for many terms at once", CheapAgain: "computing it again costs less than memory",
+	CheapFactor:  "the tiles of a product compute it for many terms at once", CheapRecompute: "computing it again costs less than memory",
 }
 
 func (r Reason) String() string { return reasons[r] }
@@ -106,9 +106,9 @@ type Costs struct {
 	BytesSaved int64
 	// WorkBefore and WorkAfter estimate the arithmetic of a run.
 	WorkBefore, WorkAfter float64
-	// WaitCycles is how much longer reductions wait for each other, AgainCycles how long further arithmetic takes (of a value, computing
-	// it again), SavedCycles what memory, arithmetic and the launch of a kernel took.
-	WaitCycles, AgainCycles, SavedCycles float64
+	// StallCycles is the additional latency of dependent reductions, RecomputeCycles the additional arithmetic (of a value: its
+	// recomputation), SavedCycles the saved memory traffic, arithmetic and launch of a kernel.
+	StallCycles, RecomputeCycles, SavedCycles float64
 	// Rows is the trip count of the loops that both have in common, Iterations that of all loops.
 	Rows, Iterations int64
 	// RowBytes is what several loops stream through in a row, or the size of a row between two contractions.
@@ -121,7 +121,7 @@ type Costs struct {
 	// of them, StoreCycles what storing and loading them costs.
 	Elements, Evaluations int64
 	Work, StoreCycles     float64
-	// GatherCycles is the part of AgainCycles that it takes to load elements one by one.
+	// GatherCycles is the part of RecomputeCycles for loading elements one by one.
 	GatherCycles float64
 	// Epilogue says that the consumer joins a contraction.
 	Epilogue bool
@@ -139,11 +139,11 @@ func (o *Options) judge(c *Costs) Reason {
 		return TooManyBuffers
 	case c.Rows < o.MinRows && c.Iterations > o.SmallWork:
 		return FewRows
-	case c.AgainCycles > c.SavedCycles:
+	case c.RecomputeCycles > c.SavedCycles:
 		return Recompute
 	case c.RowBytes > o.RowBytes:
 		return RowTooLarge
-	case c.WaitCycles+c.AgainCycles > c.SavedCycles:
+	case c.StallCycles+c.RecomputeCycles > c.SavedCycles:
 		return ShortRows
 	}
 	return Pays
@@ -162,7 +162,7 @@ func (d *Decision) text() string {
 		name = fmt.Sprintf("reduction (%s of %s over axes %v)", strings.ToLower(a.Op.String()), v.Src[0].Shape(), a.Axes)
 	}
 	return fmt.Sprintf("%s: value %s of shape %s: %s: %s; %d elements, computed %d times, %g operations each: %.0f cycles more; storing them takes %.0f",
-		d.Pass, name, v.Shape(), verdict, d.Reason, c.Elements, c.Evaluations, c.Work, c.AgainCycles, c.StoreCycles)
+		d.Pass, name, v.Shape(), verdict, d.Reason, c.Elements, c.Evaluations, c.Work, c.RecomputeCycles, c.StoreCycles)
 }
 
 // String is a line: the pass, the kernels, the decision with its reason, and each estimated cost with its limit.
@@ -183,7 +183,7 @@ func (d *Decision) String() string {
 	c, o := &d.Costs, &d.Limits
 	if c.WorkBefore > 0 {
 		fmt.Fprintf(&b, "; saves %d bytes; work %g of %g; %d rows, wanted %d unless %d iterations are at most %d; row %d bytes, limit %d; %.0f cycles waited, %.0f computed again, %.0f saved; %d buffers, limit %d; %d stores",
-			c.BytesSaved, c.WorkAfter, c.WorkBefore, c.Rows, o.MinRows, c.Iterations, o.SmallWork, c.RowBytes, o.RowBytes, c.WaitCycles, c.AgainCycles, c.SavedCycles, c.Buffers, o.MaxBuffers, c.Stores)
+			c.BytesSaved, c.WorkAfter, c.WorkBefore, c.Rows, o.MinRows, c.Iterations, o.SmallWork, c.RowBytes, o.RowBytes, c.StallCycles, c.RecomputeCycles, c.SavedCycles, c.Buffers, o.MaxBuffers, c.Stores)
 	} else if c.Elements > 0 {
 		fmt.Fprintf(&b, "; %.0f cycles, %.0f if %d elements are stored first", c.SavedCycles, c.StoreCycles, c.Elements)
 	} else if c.Work > 0 {

@@ -6,7 +6,7 @@ import "polygrad/core/uop"
 var (
 	StorePads = storePads
 	SinkTurns = sinkPermutes
-	Ordered   = ordered
+	Ordered   = rowMajorBase
 )
 
 const (

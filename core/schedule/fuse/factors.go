@@ -7,12 +7,12 @@ import (
 	"polygrad/core/uop"
 )
 
-// factorReductions takes factors out of sums: the gradient of x in (x @ w).sum(-1).tanh() is, for each i and k,
+// factorReductions hoists factors out of sums: the gradient of x in (x @ w).sum(-1).tanh() is, for each i and k,
 //
 //	sum over j of g[i] * w[k, j]  =  g[i] * (sum over j of w[k, j])
 //
-// where each sum on the right is computed once for all i, instead of in a product of matrices. Kernels multiply such factors once,
-// too, but there each sum is in the loops over all results already.
+// where each sum on the right is computed once for all i, instead of a matrix product. Within a kernel factors are hoisted, too, but there
+// each sum is inside the loops over all results already.
 func (f *fuser) factorReductions() bool {
 	order := f.root.Toposort()
 	product := func(u *uop.UOp) bool { return u.Op == uop.ReduceAxis && u.Src[0].Op == uop.Mul }
@@ -40,7 +40,7 @@ func (f *fuser) factorReductions() bool {
 		t.set(u, to)
 	}
 	f.root = t.get(f.root)
-	t.free()
+	t.reset()
 	return true
 }
 
@@ -75,7 +75,7 @@ func (f *fuser) factoredOut(u, terms *uop.UOp, seen map[*uop.UOp]uint64) *uop.UO
 			once[i] = uop.N(1)
 		}
 	}
-	if f.o.Machine.computing(float64(all-once.MaxNumel())) <= f.o.Machine.launch()+2*f.o.Machine.passing(once.MaxNumel()) {
+	if f.o.Machine.vectorCycles(float64(all-once.MaxNumel())) <= f.o.Machine.launchCycles()+2*f.o.Machine.transferCycles(once.MaxNumel()) {
 		return nil // a sum more is not worth a kernel
 	}
 	sum := first(inside, same).ReduceAxes(uop.Add, a.Axes...)

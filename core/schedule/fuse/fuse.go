@@ -17,7 +17,7 @@ import (
 
 // Options bound what may be merged.
 type Options struct {
-	// RowBytes is the most memory of a row that several loops of a kernel stream through: part of a cache.
+	// RowBytes is the largest row in bytes that several loops of a kernel stream through: part of a cache.
 	RowBytes int64
 	// BlockBytes is the most scratch memory of a block of rows between two contractions, MinBlock the least number of its rows:
 	// contractions of few rows are slow.
@@ -30,43 +30,43 @@ type Options struct {
 	KernelBuffers int
 	// Machine has the costs of storing a value and loading it again.
 	Machine Machine
-	// Elsewhere are the types that the device lacks: kernels that use them run on the host. nil for none.
-	Elsewhere func(dt *uop.DType) bool
-	// Invocations: iterations of a kernel run at once, so none waits for another.
+	// HostTypes are the types that the device lacks: kernels that use them run on the host. nil for none.
+	HostTypes func(dt *uop.DType) bool
+	// Invocations: the iterations of a kernel run in parallel and cannot depend on each other.
 	Invocations bool
 	// Cycles estimates how many cycles a run of a kernel takes one thread, as the kernel is laid out, and how many of them are for elements
 	// that are loaded, stored or moved one by one; nil for devices that cannot tell. ok is false if that depends on its arguments.
 	Cycles func(kernel *uop.UOp) (all, oneByOne float64, ok bool)
 	// MinScratch is the length of the shortest row whose function values are cached in scratch memory.
 	MinScratch int64
-	// Online reports whether a kernel with blocks of OnlineRows rows between two contractions is laid out without memory for these rows;
-	// nil for devices that have memory for a block.
+	// Online reports whether a kernel with blocks of OnlineRows rows between two contractions is compiled as online softmax, without memory
+	// for the rows; nil for devices that have memory for a block.
 	Online     func(kernel *uop.UOp) bool
 	OnlineRows int64
 }
 
-// Parallel reports whether the device runs no iterations in order.
+// Parallel reports whether the device runs no loops sequentially.
 func (o *Options) Parallel() bool { return o != nil && o.Invocations }
 
-// Machine is what the costs of kernels are made of.
+// Machine has the parameters of the cost model.
 type Machine struct {
-	// Lanes is the number of elements of a vector, Threads how many share a run.
+	// Lanes is the number of elements of a vector, Threads the number of threads that share a run.
 	Lanes, Threads int
 	// L1, L2 and L3 are the sizes of the caches in bytes.
 	L1, L2, L3 int64
-	// Launch is how many cycles a kernel takes to begin, 0 for those of a call.
+	// Launch is the launch overhead of a kernel in cycles, 0 for that of a call.
 	Launch float64
 }
 
 const (
-	// callCycles is how long a kernel takes to begin that the processor calls.
+	// callCycles is the overhead of calling a kernel.
 	callCycles = 128
-	// issued is how many operations on vectors begin in a cycle.
+	// issued is the number of vector operations per cycle.
 	issued = 2
 )
 
-// passing is how many cycles it takes to load or to store some memory: what the level that it fits into delivers in a cycle.
-func (m *Machine) passing(bytes int64) float64 {
+// transferCycles is the number of cycles to load or store some memory, at the bandwidth of the cache level that it fits.
+func (m *Machine) transferCycles(bytes int64) float64 {
 	width := 10.0
 	switch {
 	case bytes <= m.L1:
@@ -79,21 +79,21 @@ func (m *Machine) passing(bytes int64) float64 {
 	return float64(bytes) / min(width, issued*4*float64(m.Lanes))
 }
 
-// computing is how many cycles operations on elements take in full vectors.
-func (m *Machine) computing(operations float64) float64 {
+// vectorCycles is the number of cycles of operations on elements, in full vectors.
+func (m *Machine) vectorCycles(operations float64) float64 {
 	return operations / float64(issued*m.Lanes)
 }
 
-// launch is how many cycles a kernel takes to begin.
-func (m *Machine) launch() float64 {
+// launchCycles is the launch overhead of a kernel.
+func (m *Machine) launchCycles() float64 {
 	if m.Launch > 0 {
 		return m.Launch
 	}
 	return callCycles
 }
 
-// ForInvocations returns options for a GPU, whose invocations stand for threads and lanes: no kernel runs iterations in order, and none has
-// memory of its own. Kernels of a few rows leave most of a GPU idle.
+// ForInvocations returns options for a GPU: kernels have no sequential loops and no scratch memory, and kernels of a few rows leave most of
+// it idle.
 func ForInvocations(m Machine) Options {
 	o := For(m)
 	o.MinRows, o.SmallWork, o.BlockBytes, o.MinScratch, o.Invocations = 64, 1<<12, 0, math.MaxInt64, true

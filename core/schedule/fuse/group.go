@@ -9,11 +9,11 @@ import (
 	"polygrad/core/uop"
 )
 
-// group is a fusion group: kernels of the scheduler that became one. It is never changed once its pass has put it into the list.
+// group is a fusion group: kernels of the scheduler that were merged. It is immutable once its pass has put it into the list.
 type group struct {
 	// kernels are the numbers of the scheduler's kernels in it, in ascending order.
 	kernels []int
-	// kernel is nil until the group is written down as one.
+	// kernel is nil until the group is emitted as a kernel.
 	kernel *schedule.Kernel
 	body   *body // nil for kernels that cannot be merged
 	access
@@ -91,7 +91,7 @@ func (f *fuser) newGroup(k schedule.Kernel, kernels []int) *group {
 	return g
 }
 
-// numberedRanges is a kernel with its ranges numbered from 0, in the same order.
+// numberedRanges renumbers the ranges of a kernel from 0, in the same order.
 func numberedRanges(ast *uop.UOp) *uop.UOp {
 	var loops []*uop.UOp
 	for _, u := range ast.Toposort() {
@@ -107,7 +107,7 @@ func numberedRanges(ast *uop.UOp) *uop.UOp {
 	return replace(ast, m)
 }
 
-// groupOf is a group that runs a body.
+// groupOf is the group of a body.
 func groupOf(b *body, kernels []int) *group {
 	g := &group{kernels: kernels, body: b}
 	for _, s := range b.stores {
@@ -119,7 +119,7 @@ func groupOf(b *body, kernels []int) *group {
 	return g
 }
 
-// opaque is a group of a kernel that stays as it is.
+// opaque is the group of a kernel that cannot be merged.
 func opaque(k schedule.Kernel, kernels []int) *group {
 	g := &group{kernels: kernels, kernel: &k}
 	for _, b := range k.Bufs {
@@ -129,7 +129,7 @@ func opaque(k schedule.Kernel, kernels []int) *group {
 	return g
 }
 
-// dependsOn reports whether b, which comes later, cannot come before a.
+// dependsOn reports whether b, which comes later, must not be moved before a.
 func (b *access) dependsOn(a *access) bool {
 	return overlap(a.writes, b.reads) || overlap(a.reads, b.writes) || overlap(a.writes, b.writes)
 }
@@ -156,7 +156,7 @@ func (f *fuser) between(i, j int) (before, after []*group, ok bool) {
 	return before, after, ok
 }
 
-// merge replaces the groups i and j by one with a body, and returns its place.
+// merge replaces the groups i and j by one with the merged body, and returns its index.
 func (f *fuser) merge(i, j int, before, after []*group, b *body) int {
 	kernels := slices.Concat(f.groups[i].kernels, f.groups[j].kernels)
 	slices.Sort(kernels)
@@ -164,13 +164,13 @@ func (f *fuser) merge(i, j int, before, after []*group, b *body) int {
 	return i + len(before)
 }
 
-// replace puts other groups in the place of those from i to j.
+// replace replaces the groups from i to j.
 func (f *fuser) replace(i, j int, groups []*group) {
 	f.groups = slices.Concat(f.groups[:i], groups, f.groups[j:])
 	f.changed = true
 }
 
-// needed reports whether something else than the groups i and j wants to see a slot.
+// needed reports whether a slot is used outside of the groups i and j.
 func (f *fuser) needed(slot, i, j int) bool {
 	if s := f.slots[slot]; s.Input >= 0 || s.Output >= 0 {
 		return true
@@ -183,7 +183,7 @@ func (f *fuser) needed(slot, i, j int) bool {
 	return false
 }
 
-// dropSlots takes temporaries out of the schedule that no kernel uses any more.
+// dropSlots removes temporaries that no kernel uses any more.
 func (f *fuser) dropSlots() {
 	used := make([]bool, len(f.s.Slots))
 	for _, k := range f.s.Kernels {

@@ -15,8 +15,8 @@ type term struct {
 	stride int64
 }
 
-// terms takes an index apart that is a sum of ranges with constant factors; ok is false if it is something else.
-// They come with the greatest stride first.
+// terms returns the terms of an index that is a sum of ranges with constant factors, the greatest stride first; ok is false for other
+// indices.
 func terms(index *uop.UOp) (out []term, ok bool) {
 	ok = true
 	eachTerm(index, 1, func(t *uop.UOp, stride int64) {
@@ -34,7 +34,7 @@ func terms(index *uop.UOp) (out []term, ok bool) {
 	return out, true
 }
 
-// eachTerm calls f for the terms of a sum, multiplied out, with their constant factors.
+// eachTerm calls f for the terms of an expanded sum, with their constant factors.
 func eachTerm(u *uop.UOp, factor int64, f func(t *uop.UOp, factor int64)) {
 	switch {
 	case u.Op == uop.Add:
@@ -51,7 +51,7 @@ func eachTerm(u *uop.UOp, factor int64, f func(t *uop.UOp, factor int64)) {
 	}
 }
 
-// rowMajor takes an index apart that goes through 0, 1, 2, … when its ranges run, the last of them fastest.
+// rowMajor returns the terms of an index that is contiguous from 0 on in its ranges, the last of them fastest.
 func rowMajor(index *uop.UOp) (out []term, ok bool) {
 	out, ok = terms(index)
 	if !ok {
@@ -67,7 +67,7 @@ func rowMajor(index *uop.UOp) (out []term, ok bool) {
 	return out, true
 }
 
-// strideIn is by how much an index grows with a range: 0 if it does not depend on it, -1 if that is not known.
+// strideIn is the stride of an index along a range: 0 if invariant, -1 if unknown.
 func strideIn(index, r *uop.UOp) int64 {
 	if !index.InRange(r) {
 		return 0
@@ -87,7 +87,7 @@ func strideIn(index, r *uop.UOp) int64 {
 	return stride
 }
 
-// distinct reports whether an index has another value in each iteration of loops.
+// distinct reports whether an index has a different value in each iteration of loops.
 func distinct(index *uop.UOp, loops []*uop.UOp) bool {
 	var out []term
 	ok := true
@@ -100,7 +100,7 @@ func distinct(index *uop.UOp, loops []*uop.UOp) bool {
 		}
 	})
 	slices.SortFunc(out, func(a, b term) int { return cmp.Compare(a.stride, b.stride) })
-	reach := int64(0) // the greatest difference between the sums of the terms with smaller strides
+	reach := int64(0) // the largest sum of the terms with smaller strides
 	for _, t := range out {
 		ok = ok && t.stride > reach
 		reach += t.stride * (sizeOf(t.r) - 1)
@@ -118,7 +118,7 @@ func positionsIn(own []term, at *uop.UOp) []*uop.UOp {
 			continue
 		}
 		n := 0
-		if out[i], n = digit(t, ts, at); n < 0 {
+		if out[i], n = mixedRadixDigit(t, ts); n < 0 {
 			ok = false
 			out[i] = symbolic.Simplify(at.IdivInt(t.stride).ModInt(sizeOf(t.r)))
 			continue
@@ -128,9 +128,9 @@ func positionsIn(own []term, at *uop.UOp) []*uop.UOp {
 	return out
 }
 
-// digit is the index of range t.r, if it is the sum of the first n of the terms; n is -1 if it is not. The terms are those
-// that the ranges with greater strides left.
-func digit(t term, ts []term, at *uop.UOp) (sum *uop.UOp, n int) {
+// mixedRadixDigit returns the index that replaces range t.r: the sum of the first n of the terms that ranges with greater strides have not
+// consumed; n is -1 if there is none.
+func mixedRadixDigit(t term, ts []term) (sum *uop.UOp, n int) {
 	most := int64(0)
 	for ; n < len(ts) && ts[n].stride >= t.stride; n++ {
 		if ts[n].stride%t.stride != 0 {
@@ -158,10 +158,10 @@ func digit(t term, ts []term, at *uop.UOp) (sum *uop.UOp, n int) {
 	return sum, n
 }
 
-// simplify also multiplies out products of sums in indices, so that common factors show.
-func simplify(u *uop.UOp) *uop.UOp { return rewrite.Graph(u, multipliedOut, nil) }
+// simplify also expands products of sums in indices, to expose common factors.
+func simplify(u *uop.UOp) *uop.UOp { return rewrite.Graph(u, expandIndices, nil) }
 
-var multipliedOut = &rewrite.Table{Name: "fuse", Parts: []*rewrite.Table{symbolic.Symbolic, symbolic.RejoinQuotients, {Rules: []*rewrite.Rule{{
+var expandIndices = &rewrite.Table{Name: "fuse", Parts: []*rewrite.Table{symbolic.Symbolic, symbolic.RejoinQuotients, {Rules: []*rewrite.Rule{{
 	Name: "(x+y)*c", Ops: uop.Ops(uop.Mul), Need: uop.Ops(uop.Add), Fn: func(_ any, u *uop.UOp) *uop.UOp {
 		if !u.DType.IsIndex() || u.Src[0].Op != uop.Add || u.Src[1].Op != uop.ConstOp {
 			return nil
@@ -169,21 +169,20 @@ var multipliedOut = &rewrite.Table{Name: "fuse", Parts: []*rewrite.Table{symboli
 		return u.Src[0].Src[0].Mul(u.Src[1]).Add(u.Src[0].Src[1].Mul(u.Src[1]))
 	}}}}}}
 
-// loopSplits are sizes into which ranges are to be split: the inner parts, each a divisor of the next greater one.
+// loopSplits are the sizes of the inner loops that ranges are to be split into, each a divisor of the next greater one.
 type loopSplits map[*uop.UOp][]int64
 
-// add notes a cut of r into size/inner times inner. It reports whether there is one.
-func (c loopSplits) add(r *uop.UOp, inner int64) bool {
+// add records a split of r into size/inner by inner.
+func (c loopSplits) add(r *uop.UOp, inner int64) {
 	if inner <= 1 || inner >= sizeOf(r) || sizeOf(r)%inner != 0 {
-		return false
+		return
 	}
 	if at, found := slices.BinarySearch(c[r], inner); !found {
 		c[r] = slices.Insert(c[r], at, inner)
 	}
-	return true
 }
 
-// ofDivisions adds the splits of loops that appear divided by constants below u.
+// ofDivisions adds splits for loops that are divided by constants below u.
 func (c loopSplits) ofDivisions(u *uop.UOp, loops []*uop.UOp) {
 	for _, x := range u.Toposort() {
 		if x.Op != uop.Idiv && x.Op != uop.Mod || x.Src[1].Op != uop.ConstOp {
@@ -194,14 +193,14 @@ func (c loopSplits) ofDivisions(u *uop.UOp, loops []*uop.UOp) {
 			by = by.Mul(r.Src[1].ConstVal())
 			r = r.Src[0]
 		}
-		// Values may be divided by more than an index ever is.
+		// Divisors of data may be larger than any index.
 		if inner, ok := by.Int64(); ok && slices.Contains(loops, r) {
 			c.add(r, inner)
 		}
 	}
 }
 
-// split splits loops of a body. It is nil if the splits of a range do not divide each other.
+// split splits loops of a body; nil if the splits of a range do not divide each other.
 func (f *fuser) split(b *body, c loopSplits) *body {
 	m := map[*uop.UOp]*uop.UOp{}
 	var loops []*uop.UOp

@@ -84,7 +84,7 @@ func checkRanges(f *fuser) error {
 func checkBodies(f *fuser) error {
 	for _, g := range f.groups {
 		if g.kernel != nil {
-			continue // as the scheduler made it
+			continue // not merged
 		}
 		if _, ok := loopOrder(g.body); !ok {
 			return fmt.Errorf("group %v has no order of its loops", g.kernels)
@@ -148,7 +148,7 @@ func checkDependencies(f *fuser) error {
 	return nil
 }
 
-// mentioned are the slots of all INDEXes of a body.
+// mentioned is the set of slots of all INDEXes of a body.
 func (b *body) mentioned() (slots slotSet) {
 	for _, u := range b.root().Toposort() {
 		if u.Op == uop.Index && u.Src[0].Op == uop.Param {
@@ -158,12 +158,12 @@ func (b *body) mentioned() (slots slotSet) {
 	return slots
 }
 
-// within is the part of the accesses that goes to some slots.
+// within restricts accesses to some slots.
 func (b *access) within(slots slotSet) access {
 	return access{b.reads.and(slots), b.writes.and(slots)}
 }
 
-// accessOf is what a kernel reads and writes.
+// accessOf is the set of slots that a kernel reads and writes.
 func accessOf(k schedule.Kernel) (a access) {
 	for _, u := range k.AST.Toposort() {
 		for i, s := range u.Src {
@@ -177,7 +177,7 @@ func accessOf(k schedule.Kernel) (a access) {
 			switch {
 			case u.Op == uop.Store && i == 0:
 				a.writes.add(slot)
-			case u.Op == uop.Index && i == 0: // its users say what it is
+			case u.Op == uop.Index && i == 0: // its users tell loads from stores
 			case fusible.Has(u.Op):
 				a.reads.add(slot)
 			default:

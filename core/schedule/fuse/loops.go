@@ -8,10 +8,10 @@ import (
 	"polygrad/core/uop"
 )
 
-// loopOrder orders the loops of a body so that every reduction runs outside of the loops that it does not depend on, and so does every
-// store. ok is false if there is no such order.
+// loopOrder orders the loops of a body so that reductions and stores are outside of the loops that they do not depend on. ok is false if
+// there is no such order.
 func loopOrder(b *body) (order []*uop.UOp, ok bool) {
-	// A range is the further out, the fewer ranges its users depend on.
+	// The fewer ranges the users of a range depend on, the further out it is.
 	least := map[*uop.UOp]int{}
 	note := func(rs []*uop.UOp) {
 		for _, r := range rs {
@@ -34,7 +34,7 @@ func loopOrder(b *body) (order []*uop.UOp, ok bool) {
 	}
 	order = slices.Clone(b.loops)
 	slices.SortStableFunc(order, func(x, y *uop.UOp) int { return least[x] - least[y] })
-	outside := map[*uop.UOp][]*uop.UOp{} // the loops around each loop
+	outside := map[*uop.UOp][]*uop.UOp{} // the outer loops of each loop
 	for _, s := range b.stores {
 		path := within(order, s.loops)
 		for i, r := range path {
@@ -73,8 +73,7 @@ func sameSet(a, b []*uop.UOp) bool {
 	return len(a) == len(b) && !slices.ContainsFunc(a, func(r *uop.UOp) bool { return !slices.Contains(b, r) })
 }
 
-// shareReductionLoops gives reductions that depend on the same loops, and not on each other, the same ranges, so that they share one
-// loop, and those that are equal become one.
+// shareReductionLoops merges the loops of reductions that depend on the same loops and not on each other. Equal reductions become one.
 func (f *fuser) shareReductionLoops(b *body) *body {
 	to, level := newImages(), map[*uop.UOp]int{}
 	groups := map[string][]*uop.UOp{}
@@ -97,7 +96,7 @@ func (f *fuser) shareReductionLoops(b *body) *body {
 	for _, s := range b.stores {
 		out.stores = append(out.stores, store{s.slot, s.at, to.get(s.value), s.loops})
 	}
-	to.free()
+	to.reset()
 	return out
 }
 
@@ -182,7 +181,7 @@ func numbered(r *uop.UOp, n int) *uop.UOp {
 	return r.WithArg(uop.RangeArg{ID: []int{n}, Type: r.RangeID().Type})
 }
 
-// block is what runs inside the loops around: stores, and loops with the stores in them.
+// block is the body of a loop: stores, and inner loops with their stores.
 func (f *fuser) block(stores []store, order, around []*uop.UOp) []*uop.UOp {
 	var out []*uop.UOp
 	for len(stores) > 0 {
@@ -193,7 +192,7 @@ func (f *fuser) block(stores []store, order, around []*uop.UOp) []*uop.UOp {
 			stores = stores[1:]
 			continue
 		}
-		// The loops common to all stores in the first of them.
+		// The loops common to all stores in the first loop.
 		var in, rest []store
 		common := path
 		for _, o := range stores {

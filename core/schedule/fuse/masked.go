@@ -32,7 +32,7 @@ func (f *fuser) withoutMaskedColumns(b *body) *body {
 		mask, low := maskOf(scores.Src[0])
 		rows, columns := scores.Src[1], scores.Src[2]
 		finite := !math.IsInf(low, -1)
-		if mask == nil || sizeOf(columns) < sizeOf(rows) || finite && !leavesSome(mask, columns) {
+		if mask == nil || sizeOf(columns) < sizeOf(rows) || finite && !keepsColumnPerRow(mask, columns) {
 			continue
 		}
 		s := b.unmasked(mask, false, rows, columns)
@@ -47,7 +47,7 @@ func (f *fuser) withoutMaskedColumns(b *body) *body {
 	return nil
 }
 
-// span is an interval of columns, from first to before end, which depend on the loops outside of a block of rows; nil is no limit.
+// span is an interval of columns, [first, end), in terms of the loops outside of a block of rows; nil is no limit.
 type span struct{ first, end *uop.UOp }
 
 // unmasked returns a span outside of which a condition (or its negation) is false for all rows of a block.
@@ -56,7 +56,7 @@ func (b *body) unmasked(cond *uop.UOp, opposite bool, rows, columns *uop.UOp) (s
 	case cond.Op == uop.And && !opposite, cond.Op == uop.Or && opposite:
 		s = b.unmasked(cond.Src[0], opposite, rows, columns)
 		o := b.unmasked(cond.Src[1], opposite, rows, columns)
-		s.first, s.end = either(s.first, o.first, (*uop.UOp).Maximum), either(s.end, o.end, (*uop.UOp).Minimum)
+		s.first, s.end = combineLimits(s.first, o.first, (*uop.UOp).Maximum), combineLimits(s.end, o.end, (*uop.UOp).Minimum)
 	case cond.Op == uop.CmpNe && cond.Src[1].IsConst(uop.BoolConst(true)):
 		s = b.unmasked(cond.Src[0], !opposite, rows, columns)
 	case cond.Op == uop.CmpLt && cond.Src[0].DType.IsInt():
@@ -92,8 +92,8 @@ func (b *body) unmasked(cond *uop.UOp, opposite bool, rows, columns *uop.UOp) (s
 	return s
 }
 
-// either is the one of two values that there is, both combined if there are both.
-func either(a, b *uop.UOp, combine func(a, b *uop.UOp) *uop.UOp) *uop.UOp {
+// combineLimits combines two values, each of which may be nil.
+func combineLimits(a, b *uop.UOp, combine func(a, b *uop.UOp) *uop.UOp) *uop.UOp {
 	switch {
 	case a == nil:
 		return b
@@ -103,7 +103,7 @@ func either(a, b *uop.UOp, combine func(a, b *uop.UOp) *uop.UOp) *uop.UOp {
 	return combine(a, b)
 }
 
-// toBlocks makes a span one of blocks of columns, within all of them, with one at least.
+// toBlocks rounds a span to blocks of columns, at least one.
 func (s *span) toBlocks(columns *uop.UOp, wide int64) {
 	n := (sizeOf(columns) + wide - 1) / wide
 	block := func(column *uop.UOp, more, least, most int64) *uop.UOp {
@@ -111,7 +111,7 @@ func (s *span) toBlocks(columns *uop.UOp, wide int64) {
 		if lo := column.Vmin(); lo.Cmp(uop.Int(0)) < 0 {
 			column = column.Maximum(column.IntLike(0))
 		}
-		return clamped(column.AddInt(more).IdivInt(wide), least, most)
+		return clamp(column.AddInt(more).IdivInt(wide), least, most)
 	}
 	if s.end == nil {
 		s.end = columns.IntLike(sizeOf(columns))
@@ -124,8 +124,8 @@ func (s *span) toBlocks(columns *uop.UOp, wide int64) {
 	}
 }
 
-// leavesSome reports whether a condition on columns is known to hold for at least one column of every row.
-func leavesSome(cond, columns *uop.UOp) bool {
+// keepsColumnPerRow reports whether a condition on columns is known to hold for at least one column of every row.
+func keepsColumnPerRow(cond, columns *uop.UOp) bool {
 	last := sizeOf(columns) - 1
 	candidates := []*uop.UOp{columns.IntLike(0), columns.IntLike(last)}
 	for _, c := range cond.Toposort() { // and those at which it changes, or lie in the middle of a band
@@ -154,12 +154,12 @@ func leavesSome(cond, columns *uop.UOp) bool {
 		}
 	}
 	return slices.ContainsFunc(candidates, func(at *uop.UOp) bool {
-		return simplify(replace(cond, map[*uop.UOp]*uop.UOp{columns: clamped(at, 0, last)})).IsConst(uop.BoolConst(true))
+		return simplify(replace(cond, map[*uop.UOp]*uop.UOp{columns: clamp(at, 0, last)})).IsConst(uop.BoolConst(true))
 	})
 }
 
-// clamped is a value within limits.
-func clamped(u *uop.UOp, least, most int64) *uop.UOp {
+// clamp clamps a value.
+func clamp(u *uop.UOp, least, most int64) *uop.UOp {
 	if u = simplify(u); u.Vmin().Cmp(uop.Int(least)) < 0 {
 		u = u.Maximum(u.IntLike(least))
 	}
@@ -202,7 +202,7 @@ type lowMask struct {
 	low  float64
 }
 
-// lowBy is what maskOf looks for in a value of a value. seen are the results for values that were seen before.
+// lowBy is maskOf for a subexpression; seen caches its results.
 func lowBy(u *uop.UOp, seen map[*uop.UOp]lowMask) (cond *uop.UOp, low float64) {
 	if m, known := seen[u]; known {
 		return m.cond, m.low
@@ -409,6 +409,6 @@ func (f *fuser) shortenColumns(b *body, scores *uop.UOp, columns []*uop.UOp, pla
 	for _, s := range b.stores {
 		out.stores = append(out.stores, store{s.slot, s.at, simplify(of.get(s.value)), s.loops})
 	}
-	of.free()
+	of.reset()
 	return out
 }

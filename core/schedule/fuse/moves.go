@@ -7,9 +7,9 @@ import (
 	"polygrad/core/uop"
 )
 
-// moveElements merges a kernel with the one whose loops run in order and whose results it reads element by element: one that stores
-// elements at places that are found, as the steps of a sort by digits do, so that places are not stored; and one that computes a cheap
-// function of a running reduction.
+// moveElements merges a kernel into a producer with sequential loops whose results it reads element by element: an indirect store whose
+// addresses the producer computes (the steps of a radix sort), so that the addresses are not stored; and a cheap function of a running
+// reduction.
 func (f *fuser) moveElements() (changed bool) {
 	for j := 1; j < len(f.groups); j++ {
 		for i := j - 1; i >= 0; i-- {
@@ -36,7 +36,7 @@ func (f *fuser) moveElements() (changed bool) {
 	return changed
 }
 
-// cheapWork is how many operations a step of a running reduction does beside its own.
+// cheapWork is the largest number of additional operations in a step of a running reduction.
 const cheapWork = 4
 
 // cheap reports whether a body is a cheap function of elements.

@@ -23,15 +23,15 @@ func TestElementsMoveWhereTheirPlacesAreFound(t *testing.T) {
 		places bool
 		build  func(g graph, place *uop.UOp) []*uop.UOp
 	}{
-		{"a move", false, func(g graph, place *uop.UOp) []*uop.UOp { return []*uop.UOp{moved(g, place, g.in(n))} }},
+		{"a move", false, func(g graph, place *uop.UOp) []*uop.UOp { return []*uop.UOp{fuseSequential(g, place, g.in(n))} }},
 		{"two moves", false, func(g graph, place *uop.UOp) []*uop.UOp {
-			return []*uop.UOp{moved(g, place, g.in(n)), moved(g, place, g.in(n))}
+			return []*uop.UOp{fuseSequential(g, place, g.in(n)), fuseSequential(g, place, g.in(n))}
 		}},
 		{"a place that is used elsewhere", true, func(g graph, place *uop.UOp) []*uop.UOp {
-			return []*uop.UOp{moved(g, place, g.in(n)), place}
+			return []*uop.UOp{fuseSequential(g, place, g.in(n)), place}
 		}},
 		{"an element from another place", true, func(g graph, place *uop.UOp) []*uop.UOp {
-			return []*uop.UOp{moved(g, place.Flip(uop.Flags{true}), g.in(n))}
+			return []*uop.UOp{fuseSequential(g, place.Flip(uop.Flags{true}), g.in(n))}
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -52,7 +52,7 @@ func TestElementsMoveWhereTheirPlacesAreFound(t *testing.T) {
 	}
 }
 
-func moved(g graph, place, v *uop.UOp) *uop.UOp {
+func fuseSequential(g graph, place, v *uop.UOp) *uop.UOp {
 	return v.ConstLike(uop.Float(0)).StoreWhole(0, place, v)
 }
 

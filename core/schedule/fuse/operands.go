@@ -66,7 +66,7 @@ func (f *fuser) apart(g *group) (best []*group) {
 		}
 		groups = append(groups, f.with(g, u, read))
 		cycles, _, known := f.cycles(groups)
-		cycles += f.o.Machine.storing(elements, u.DType) + float64(len(first)-1)*f.o.Machine.launch()
+		cycles += f.o.Machine.storeCycles(elements, u.DType) + float64(len(first)-1)*f.o.Machine.launchCycles()
 		if known && (costs.StoreCycles == 0 || cycles < costs.StoreCycles) {
 			costs.StoreCycles, costs.Elements = cycles, elements
 			best, after = groups, f.slots

@@ -6,8 +6,8 @@ import (
 	"polygrad/core/uop"
 )
 
-// shareOutputs lets whoever needs the value of an output read it there, in a normalised graph before it is scheduled: it
-// would be computed once for the output and once more for them.
+// shareOutputs replaces further uses of the value of an output by reads of the output, in a normalised graph before scheduling: the value
+// would be computed once for the output and again for them.
 func shareOutputs(root *uop.UOp) *uop.UOp {
 	outputs := map[*uop.UOp]*uop.UOp{} // the CONTIGUOUS of a value, or the ASSIGN
 	var users map[*uop.UOp]int
@@ -22,7 +22,7 @@ func shareOutputs(root *uop.UOp) *uop.UOp {
 		for v.Op == uop.Reshape {
 			v = v.Src[0]
 		}
-		if (uop.GroupElementwise.Has(v.Op) || v.Op == uop.ReduceAxis || v.Op == uop.Pad || rolled(v)) && outputs[v] == nil {
+		if (uop.GroupElementwise.Has(v.Op) || v.Op == uop.ReduceAxis || v.Op == uop.Pad || isRolled(v)) && outputs[v] == nil {
 			outputs[v] = s
 		}
 	}
@@ -48,11 +48,11 @@ func shareOutputs(root *uop.UOp) *uop.UOp {
 		t.set(u, to)
 	}
 	out := t.get(root)
-	t.free()
+	t.reset()
 	return out
 }
 
-// usersOf are the numbers of users of the values in a graph.
+// usersOf counts the users of the values in a graph.
 func usersOf(root *uop.UOp) map[*uop.UOp]int {
 	users := map[*uop.UOp]int{}
 	for _, u := range root.Toposort() {

@@ -7,13 +7,12 @@ import (
 	"polygrad/core/uop"
 )
 
-// padReuse is how often each element of a padded tensor must be read for the padding to be stored: a contraction
-// without conditions (the halo is memory) saves more than the copy costs.
+// padReuse is the least number of reads of each element for which a padded tensor is stored: a contraction without conditions (the halo is
+// memory) then saves more than the copy costs.
 const padReuse = 4
 
-// storePads gives values memory of their own where padding meets products, in a normalised graph before it is
-// scheduled: padded tensors that products read several times, since sums over them then need no conditions, and
-// products that are padded, since what surrounds them would be computed and thrown away.
+// storePads materialises values where padding meets products, in a normalised graph before scheduling: padded tensors that products read
+// several times, whose sums then need no conditions, and padded products, whose halo would be computed and thrown away.
 func storePads(root *uop.UOp) *uop.UOp {
 	stored := map[*uop.UOp]bool{}
 	store := func(u *uop.UOp) {
@@ -23,7 +22,7 @@ func storePads(root *uop.UOp) *uop.UOp {
 	}
 	for _, u := range root.Toposort() {
 		if u.Op == uop.Pad && hasProduct(u.Src[0], stored) {
-			store(ordered(u.Src[0]))
+			store(rowMajorBase(u.Src[0]))
 		}
 		factors, n := factorsOf(u)
 		for _, factor := range factors {
@@ -37,15 +36,15 @@ func storePads(root *uop.UOp) *uop.UOp {
 	return Stored(root, stored)
 }
 
-// ordered is what a view has all elements of, each once and in the order in which they are computed.
-func ordered(u *uop.UOp) *uop.UOp {
+// rowMajorBase is the value of which a view has all elements, each once and in row-major order.
+func rowMajorBase(u *uop.UOp) *uop.UOp {
 	for u.Op == uop.Permute || u.Op == uop.Reshape || u.Op == uop.Flip || u.Op == uop.Expand || u.Op == uop.Cast {
 		u = u.Src[0]
 	}
 	return u
 }
 
-// Stored gives some values of a graph, which may need each other, memory of their own.
+// Stored materialises some values of a graph, which may depend on each other.
 func Stored(root *uop.UOp, stored map[*uop.UOp]bool) *uop.UOp {
 	if len(stored) == 0 {
 		return root
@@ -59,7 +58,7 @@ func Stored(root *uop.UOp, stored map[*uop.UOp]bool) *uop.UOp {
 		t.set(u, to)
 	}
 	out := t.get(root)
-	t.free()
+	t.reset()
 	return out
 }
 
@@ -89,14 +88,14 @@ func productBelow(u *uop.UOp, seen map[*uop.UOp]bool) bool {
 		return false
 	}
 	seen[u] = true
-	if factors, n := factorsOf(u); factors != nil && !slices.ContainsFunc(factors, func(f *uop.UOp) bool { return base(f) >= n }) {
+	if factors, n := factorsOf(u); factors != nil && !slices.ContainsFunc(factors, func(f *uop.UOp) bool { return baseElements(f) >= n }) {
 		return true
 	}
 	return slices.ContainsFunc(u.Src, func(s *uop.UOp) bool { return productBelow(s, seen) })
 }
 
-// base is the number of elements of what a tensor is a view of.
-func base(u *uop.UOp) int64 {
+// baseElements is the number of elements of the base of a view.
+func baseElements(u *uop.UOp) int64 {
 	for u.Op == uop.Cast || uop.GroupMovement.Has(u.Op) {
 		u = u.Src[0]
 	}
@@ -106,8 +105,8 @@ func base(u *uop.UOp) int64 {
 	return 0
 }
 
-// rolled reports whether a view begins in the middle of an axis and goes on at its start.
-func rolled(u *uop.UOp) bool {
+// isRolled reports whether a view begins in the middle of an axis and continues at its start.
+func isRolled(u *uop.UOp) bool {
 	if u.Op != uop.Shrink || u.Src[0].Op != uop.Reshape || u.Src[0].Src[0].Op != uop.Expand {
 		return false
 	}
@@ -119,7 +118,7 @@ func rolled(u *uop.UOp) bool {
 func paddedBelow(u *uop.UOp) *uop.UOp {
 	for {
 		switch {
-		case u.Op == uop.Pad || rolled(u):
+		case u.Op == uop.Pad || isRolled(u):
 			return u
 		case u.Op == uop.Cast || uop.GroupMovement.Has(u.Op):
 			u = u.Src[0]

@@ -61,7 +61,7 @@ var Passes = []schedule.Pass[*fuser]{
 		Run: (*fuser).place, Needs: emitted, Leaves: placed},
 }
 
-// notOnGPUs are the passes that make kernels whose iterations run in order, or that have memory of their own, or that fill vectors.
+// notOnGPUs are the passes that make kernels with sequential loops or scratch memory, or that fill vectors.
 var notOnGPUs = map[string]bool{
 	"moves": true, "scatter sums": true, "masked blocks": true, "split loops": true, "store operands": true,
 	"row functions": true, "scratch rows": true,
@@ -116,7 +116,7 @@ type fuser struct {
 	// groups are the kernels in the order in which they run, slots what they work on.
 	groups  []*group
 	slots   []schedule.Slot
-	next    neighbours        // of values of the tensor graph
+	next    contiguousAxes    // of values of the tensor graph
 	stored  map[*uop.UOp]bool // values that are read by a reduction, too: whether that pays
 	ranges  int               // the last number of a range
 	changed bool              // some kernel is no longer one of the scheduler

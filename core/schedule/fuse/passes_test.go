@@ -150,7 +150,7 @@ func TestThresholdsOfPasses(t *testing.T) {
 	})
 	t.Run("values of several users", func(t *testing.T) {
 		// Two functions for each of 128 elements take as long as a kernel that stores them in the nearest cache.
-		for columns, want := range map[int64]fuse.Reason{3: fuse.CheapAgain, 4: fuse.RereadPays} {
+		for columns, want := range map[int64]fuse.Reason{3: fuse.CheapRecompute, 4: fuse.RereadPays} {
 			g := newGraph(t)
 			value := g.in(32, columns).Exp2().Sin()
 			_, ds := g.decided(options, value.Mul(value.ReduceAxes(uop.Add, 0).Expand(value.Shape())))

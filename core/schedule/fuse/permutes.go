@@ -14,21 +14,21 @@ func sinkPermutes(root *uop.UOp) *uop.UOp {
 	if !slices.ContainsFunc(order, func(u *uop.UOp) bool { return permutationOf(u) != nil }) {
 		return root
 	}
-	t, k := newImages(), neighbours{}
+	t, k := newImages(), contiguousAxes{}
 	for _, u := range order {
-		t.set(u, k.sunk(rebuilt(u, t)))
+		t.set(u, k.sinkPermute(rebuilt(u, t)))
 	}
 	out := t.get(root)
-	t.free()
+	t.reset()
 	return out
 }
 
-// neighbours records for values the axis along which adjacent elements are adjacent in memory.
-type neighbours map[*uop.UOp]int
+// contiguousAxes has for values the axis along which they are contiguous in memory.
+type contiguousAxes map[*uop.UOp]int
 
 const (
-	unknown  = -1
-	anywhere = -2 // constants, vectors that are repeated, and functions of them, such as masks
+	unknown = -1
+	anyAxis = -2 // constants, broadcast vectors, and functions of them, such as masks
 )
 
 // permutationOf returns the permutation of a view whose last axis is not that of its base, nil for other views.
@@ -43,7 +43,7 @@ func permutationOf(u *uop.UOp) []int {
 }
 
 // permutationOf returns that permutation if the last axis of the base has stride 1 in memory.
-func (k neighbours) permutationOf(u *uop.UOp) []int {
+func (k contiguousAxes) permutationOf(u *uop.UOp) []int {
 	if order := permutationOf(u); order != nil && k.next(u.Src[0]) == lastLong(u.Src[0].Shape()) {
 		return order
 	}
@@ -51,7 +51,7 @@ func (k neighbours) permutationOf(u *uop.UOp) []int {
 }
 
 // next returns the axis of a value along which memory is contiguous: the last axis of a value that may be stored.
-func (k neighbours) next(u *uop.UOp) int {
+func (k contiguousAxes) next(u *uop.UOp) int {
 	axis, ok := k[u]
 	if !ok {
 		axis = k.findNext(u)
@@ -60,10 +60,10 @@ func (k neighbours) next(u *uop.UOp) int {
 	return axis
 }
 
-func (k neighbours) findNext(u *uop.UOp) int {
+func (k contiguousAxes) findNext(u *uop.UOp) int {
 	switch {
 	case repeated(u):
-		return anywhere
+		return anyAxis
 	case u.Op == uop.Permute:
 		if axis := k.next(u.Src[0]); axis >= 0 {
 			return slices.Index(u.Arg.(uop.Nums), axis)
@@ -79,9 +79,9 @@ func (k neighbours) findNext(u *uop.UOp) int {
 			return axis
 		}
 	case uop.GroupElementwise.Has(u.Op):
-		switch axes := k.ofSources(u); len(axes) {
+		switch axes := k.sourceAxes(u); len(axes) {
 		case 0:
-			return anywhere
+			return anyAxis
 		case 1:
 			return axes[0]
 		}
@@ -89,11 +89,11 @@ func (k neighbours) findNext(u *uop.UOp) int {
 	return lastLong(u.Shape())
 }
 
-// ofSources returns the contiguous axes of the sources of a function, each once.
-func (k neighbours) ofSources(u *uop.UOp) []int {
+// sourceAxes returns the distinct contiguous axes of the sources of a function.
+func (k contiguousAxes) sourceAxes(u *uop.UOp) []int {
 	var axes []int
 	for _, s := range u.Src {
-		if axis := k.next(s); len(s.Shape()) == len(u.Shape()) && axis != anywhere && !slices.Contains(axes, axis) {
+		if axis := k.next(s); len(s.Shape()) == len(u.Shape()) && axis != anyAxis && !slices.Contains(axes, axis) {
 			axes = append(axes, axis)
 		}
 	}
@@ -129,8 +129,8 @@ func reshapedAxis(from, to uop.Shape, axis int) int {
 	return unknown
 }
 
-// sunk returns u with a permutation moved behind it, u itself if its operand is no permuted view.
-func (k neighbours) sunk(u *uop.UOp) *uop.UOp {
+// sinkPermute moves the permutation of the operand of u to its result; it returns u if the operand is not a permuted view.
+func (k contiguousAxes) sinkPermute(u *uop.UOp) *uop.UOp {
 	switch {
 	case uop.GroupElementwise.Has(u.Op):
 		return k.sunkElementwise(u)
@@ -173,7 +173,7 @@ func (k neighbours) sunk(u *uop.UOp) *uop.UOp {
 
 // reducedInMemoryOrder returns a permute of a reduction whose results lie along the axis along which its source does: that of windows
 // of a permuted view.
-func (k neighbours) reducedInMemoryOrder(u *uop.UOp) *uop.UOp {
+func (k contiguousAxes) reducedInMemoryOrder(u *uop.UOp) *uop.UOp {
 	x, next := u.Src[0], k.next(u.Src[0])
 	if permutationOf(x) != nil || next < 0 || next >= lastLong(u.Shape()) || u.Shape()[next].IsNum(1) {
 		return u
@@ -194,14 +194,14 @@ func (k neighbours) reducedInMemoryOrder(u *uop.UOp) *uop.UOp {
 	return k.inOrder(k.inOrder(x, order).ReduceAxes(a.Op, axes...), back)
 }
 
-// sunkElementwise moves the common permutation of the operands of a function behind it. Vectors and constants fit any permutation.
-func (k neighbours) sunkElementwise(u *uop.UOp) *uop.UOp {
+// sunkElementwise moves the common permutation of the operands of a function to its result. Vectors and constants fit any permutation.
+func (k contiguousAxes) sunkElementwise(u *uop.UOp) *uop.UOp {
 	var order []int
 	for _, s := range u.Src {
 		switch p := k.permutationOf(s); {
 		case p != nil && (order == nil || slices.Equal(p, order)):
 			order = p
-		case k.next(s) != anywhere:
+		case k.next(s) != anyAxis:
 			return u
 		}
 	}
@@ -212,7 +212,7 @@ func (k neighbours) sunkElementwise(u *uop.UOp) *uop.UOp {
 }
 
 // inOrderAll returns a function with the axes of its operands permuted.
-func (k neighbours) inOrderAll(u *uop.UOp, order []int) *uop.UOp {
+func (k contiguousAxes) inOrderAll(u *uop.UOp, order []int) *uop.UOp {
 	src := make([]*uop.UOp, len(u.Src))
 	for i, s := range u.Src {
 		src[i] = k.inOrder(s, order)
@@ -243,14 +243,14 @@ func longAxes(shape uop.Shape) int {
 }
 
 // inOrder returns a value with its axes permuted, without stacking views.
-func (k neighbours) inOrder(u *uop.UOp, order []int) *uop.UOp {
+func (k contiguousAxes) inOrder(u *uop.UOp, order []int) *uop.UOp {
 	switch u.Op {
 	case uop.Permute:
 		return k.inOrder(u.Src[0], reordered(u.Arg.(uop.Nums), order))
 	case uop.Expand:
 		return k.inOrder(u.Src[0], order).Expand(reordered(u.Shape(), order))
 	}
-	if uop.GroupElementwise.Has(u.Op) && k.next(u) == anywhere {
+	if uop.GroupElementwise.Has(u.Op) && k.next(u) == anyAxis {
 		return k.inOrderAll(u, order)
 	}
 	last := -1
@@ -266,7 +266,7 @@ func (k neighbours) inOrder(u *uop.UOp, order []int) *uop.UOp {
 	return u.Reshape(reordered(u.Shape(), order))
 }
 
-// reordered takes from a list the elements at the given places.
+// reordered returns the elements of a list at the given indices.
 func reordered[S ~[]E, E any](list S, order []int) S {
 	out := make(S, len(order))
 	for i, axis := range order {
@@ -275,10 +275,10 @@ func reordered[S ~[]E, E any](list S, order []int) S {
 	return out
 }
 
-// storeScattered stores the source of a scatter of rows if it is contiguous along another axis than the target, and rows that it reads from
-// their middle on: contiguous rows are scattered in vectors, others element by element.
+// storeScattered materialises the source of a scatter of rows if it is contiguous along another axis than the target, and rows that are read
+// from an offset: contiguous rows are scattered in vectors, others element by element.
 func storeScattered(root *uop.UOp) *uop.UOp {
-	k, stored := neighbours{}, map[*uop.UOp]bool{}
+	k, stored := contiguousAxes{}, map[*uop.UOp]bool{}
 	for _, u := range root.Toposort() {
 		if u.Op != uop.Scatter {
 			continue
@@ -288,8 +288,8 @@ func storeScattered(root *uop.UOp) *uop.UOp {
 			stored[x] = true
 			continue
 		}
-		for _, s := range below(x) {
-			if rolled(s) && axis != u.Arg.(uop.ScatterArg).Axis && len(s.Shape()) == len(u.Shape()) && !s.MovementPairs()[axis].Lo.IsNum(0) {
+		for _, s := range boundedSubgraph(x) {
+			if isRolled(s) && axis != u.Arg.(uop.ScatterArg).Axis && len(s.Shape()) == len(u.Shape()) && !s.MovementPairs()[axis].Lo.IsNum(0) {
 				stored[s] = true
 			}
 		}

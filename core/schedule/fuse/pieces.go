@@ -17,7 +17,7 @@ import (
 //
 //	for j < 3 { store(x[j+a]) }; for j < n-3 { store(x[j]) }
 
-// maxPieces is the limit of pieces of a loop; maxJoined the limit if each piece has a load of its own (many joined tensors).
+// maxPieces is the limit of pieces of a loop; maxJoined the limit if each piece has its own load (many concatenated tensors).
 const (
 	maxPieces = 4
 	maxJoined = 64
@@ -26,7 +26,7 @@ const (
 // loopCycles is the cost of starting a loop.
 const loopCycles = 8
 
-// splitLoops cuts loops of kernels into pieces.
+// splitLoops splits loops of kernels into pieces.
 func (f *fuser) splitLoops() (changed bool) {
 	for i := 0; i < len(f.groups); i++ {
 		g := f.groups[i]
@@ -34,7 +34,7 @@ func (f *fuser) splitLoops() (changed bool) {
 			continue
 		}
 		bodies := f.pieces(g.body)
-		if len(bodies) == 1 && bodies[0] == g.body || slices.ContainsFunc(bodies, disordered) {
+		if len(bodies) == 1 && bodies[0] == g.body || slices.ContainsFunc(bodies, noLoopOrder) {
 			continue
 		}
 		var groups []*group
@@ -49,8 +49,8 @@ func (f *fuser) splitLoops() (changed bool) {
 	return changed && (f.fuseProducers() || changed)
 }
 
-// disordered reports whether there is no order of the loops of a body: the pieces of two loops may contradict each other.
-func disordered(b *body) bool {
+// noLoopOrder reports whether a body has no valid loop order, as the pieces of two loops may need opposite orders.
+func noLoopOrder(b *body) bool {
 	_, ok := loopOrder(b)
 	return !ok
 }
@@ -67,9 +67,9 @@ func (b *body) selects() bool {
 	return found
 }
 
-// crosses reports whether adjacent elements are read, or stored behind a reduction, in another loop than r: such loops are interchanged
-// or tiled.
-func (b *body) crosses(r *uop.UOp) bool {
+// accessesTransposed reports whether loads, or stores after a reduction, are contiguous along another loop than r: such loops are
+// interchanged or tiled.
+func (b *body) accessesTransposed(r *uop.UOp) bool {
 	across := func(index *uop.UOp) bool {
 		return strideIn(index, r) > 1 && slices.ContainsFunc(b.loops, func(o *uop.UOp) bool { return strideIn(index, o) == 1 })
 	}
@@ -123,10 +123,10 @@ func (f *fuser) loopToSplit(b *body) (r *uop.UOp, at []int64, apart bool) {
 		for i, r := range slices.Backward(path) {
 			at := cuts[r]
 			inner := i == len(path)-1
-			if at == nil || !inner && !b.heavy(r) {
+			if at == nil || !inner && !b.expensiveConditions(r) {
 				continue
 			}
-			apart := i == 0 || inner && b.crosses(r)
+			apart := i == 0 || inner && b.accessesTransposed(r)
 			if apart && f.reducesAgain(b, r, at) {
 				continue
 			}
@@ -142,8 +142,7 @@ func (f *fuser) loopToSplit(b *body) (r *uop.UOp, at []int64, apart bool) {
 	return nil, nil, false
 }
 
-// reducesAgain reports whether several pieces of a loop need a reduction that is the same in all iterations. One that a single piece
-// needs, as a row in front of others, runs once then.
+// reducesAgain reports whether several pieces of a loop need a loop-invariant reduction, which each would repeat.
 func (f *fuser) reducesAgain(b *body, r *uop.UOp, at []int64) bool {
 	count := func(b *body, is func(u *uop.UOp) bool) (n int) {
 		for _, u := range b.values() {
@@ -164,14 +163,14 @@ func (f *fuser) reducesAgain(b *body, r *uop.UOp, at []int64) bool {
 	return more > (len(at)+1)*count(b, func(u *uop.UOp) bool { return u.InRange(r) })
 }
 
-// heavy reports whether the conditions of a loop that is not innermost are expensive: in a reduction, on computed values and loads, or
-// with adjacent elements.
-func (b *body) heavy(r *uop.UOp) bool {
+// expensiveConditions reports whether the conditions on a loop that is not innermost are expensive: in a reduction, on computed values and
+// loads, or with adjacent elements.
+func (b *body) expensiveConditions(r *uop.UOp) bool {
 	return slices.ContainsFunc(b.values(), func(u *uop.UOp) bool {
 		switch u.Op {
 		case uop.Reduce:
 			return u.InRange(r)
-		case uop.Where: // of a load, or of its index
+		case uop.Where: // the condition of a load, or of its index
 			return u.Src[0].InRange(r)
 		case uop.Index:
 			return u.Src[1].Op == uop.Where && strideIn(u.Src[1].GetIdx(), r) == 1
@@ -187,7 +186,7 @@ func (f *fuser) splitPays(b *body, r *uop.UOp, at []int64, times int64) bool {
 	counted := map[*uop.UOp]bool{}
 	for _, u := range b.values() {
 		if !u.InRange(r) {
-			if u.Op == uop.Reduce && times == 1 { // it runs in each iteration, as a condition chooses its result
+			if u.Op == uop.Reduce && times == 1 { // it runs in each iteration, although a condition selects its result
 				saved += float64(volume(u.Ranges()) * volume(u.Src[1:]) * (sizeOf(r) - 1))
 			}
 			continue
@@ -195,11 +194,11 @@ func (f *fuser) splitPays(b *body, r *uop.UOp, at []int64, times int64) bool {
 		n := float64(volume(u.Ranges()))
 		switch {
 		case u.Op == uop.Where && u.Src[0].InRange(r):
-			saved += n * (1 + unused(u, r, counted)/2)
+			saved += n * (1 + wastedWork(u, r, counted)/2)
 		case u.DType.IsBool() && !u.HasOp(uop.Ops(uop.Index)):
 			saved += n
 		case u.Op == uop.Index && strideIn(u.Src[1].GetIdx(), r) < 0:
-			saved += n * float64(issued*m.Lanes) // elements are loaded one by one
+			saved += n * float64(issued*m.Lanes) // a gather
 		}
 		if !u.DType.IsIndex() && !u.DType.IsBool() {
 			work += weight(u)
@@ -207,13 +206,13 @@ func (f *fuser) splitPays(b *body, r *uop.UOp, at []int64, times int64) bool {
 	}
 	start := float64(loopCycles)
 	if times == 1 {
-		start = f.o.Machine.launch()
+		start = f.o.Machine.launchCycles()
 	}
-	return m.computing(saved) > float64(times)*(float64(len(at))*start+float64(b.loading(r, at)-1)*work/issued)
+	return m.vectorCycles(saved) > float64(times)*(float64(len(at))*start+float64(b.loading(r, at)-1)*work/issued)
 }
 
-// unused is the weight of what is computed for one of the values that a WHERE chooses from, in a loop: about half of it is for nothing.
-func unused(where, r *uop.UOp, counted map[*uop.UOp]bool) (w float64) {
+// wastedWork is the work for only one of the values of a WHERE in a loop: about half of it is wasted.
+func wastedWork(where, r *uop.UOp, counted map[*uop.UOp]bool) (w float64) {
 	below := func(u *uop.UOp) []*uop.UOp {
 		return u.ToposortGated(func(u *uop.UOp) bool { return u.Op != uop.Reduce && u.Op != uop.Index && u.InRange(r) })
 	}
@@ -231,7 +230,7 @@ func unused(where, r *uop.UOp, counted map[*uop.UOp]bool) (w float64) {
 	return w
 }
 
-// loading is the number of pieces of a loop that load.
+// loading is the number of pieces of a loop with loads.
 func (b *body) loading(r *uop.UOp, at []int64) (n int) {
 	for k := range len(at) + 1 {
 		first := int64(0)
@@ -267,7 +266,7 @@ func splitsOf(b *body) map[*uop.UOp][]int64 {
 			case r == nil || !known:
 			case stride > 0:
 				add(r, -floorDiv(plus-c, stride))
-			default: // stride * r + plus < c from the first r on with (plus - c) / -stride < r
+			default: // with a negative stride: stride * r + plus < c from the first r > (plus - c) / -stride on
 				add(r, floorDiv(plus-c, -stride)+1)
 			}
 		case u.Op == uop.CmpLt && u.Src[0].Op == uop.ConstOp && u.Src[0].DType.IsInt():
@@ -342,7 +341,7 @@ func linear(u *uop.UOp) (r *uop.UOp, stride, plus int64) {
 	return r, stride, plus
 }
 
-// pieceOf is a range over piece k of a loop, and its position there.
+// pieceOf is a range over piece k of a loop, and the position in the loop.
 func (f *fuser) pieceOf(r *uop.UOp, at []int64, k int) (piece, position *uop.UOp) {
 	first, end := int64(0), sizeOf(r)
 	if k > 0 {
@@ -372,7 +371,7 @@ func (f *fuser) piece(b *body, r *uop.UOp, at []int64, k int) *body {
 		}
 	}
 	out.stores = append(out.stores, f.storesOfPiece(b, r, at, k, b.loops)...)
-	return f.tidied(out)
+	return f.mergeLoops(out)
 }
 
 // splitLoop returns a body with a loop split into pieces, one after the other.
@@ -391,7 +390,7 @@ func (f *fuser) splitLoop(b *body, r *uop.UOp, at []int64) *body {
 	for k := range len(at) + 1 {
 		out.stores = append(out.stores, f.storesOfPiece(b, r, at, k, inside)...)
 	}
-	return f.tidied(out)
+	return f.mergeLoops(out)
 }
 
 // storesOfPiece returns the stores of a loop for one piece. Inner loops and reductions get new ranges.
@@ -431,11 +430,11 @@ func (f *fuser) storesOfPiece(b *body, r *uop.UOp, at []int64, k int, inside []*
 		}
 		out = append(out, cut)
 	}
-	t.free()
+	t.reset()
 	return out
 }
 
-// ownRanges gives a reduction new ranges.
+// ownRanges gives a reduction fresh ranges.
 func (f *fuser) ownRanges(u *uop.UOp) *uop.UOp {
 	m := map[*uop.UOp]*uop.UOp{}
 	for _, r := range u.Src[1:] {
@@ -462,7 +461,7 @@ func (f *fuser) splitReduction(b *body, r *uop.UOp, at []int64) *body {
 					}
 				}
 				rs = append(rs, position.Ranges()...)
-				if len(rs) > 0 { // a piece of one iteration is no loop
+				if len(rs) > 0 { // a piece of one iteration needs no loop
 					part = part.ReduceOver(uop.Op(u.Arg.(uop.OpArg)), rs...)
 				}
 				if part = f.folded(part); all == nil {
@@ -478,17 +477,17 @@ func (f *fuser) splitReduction(b *body, r *uop.UOp, at []int64) *body {
 	for _, s := range b.stores {
 		out.stores = append(out.stores, store{s.slot, s.at, f.folded(t.get(s.value)), s.loops})
 	}
-	t.free()
-	return f.tidied(out)
+	t.reset()
+	return f.mergeLoops(out)
 }
 
-// folded simplifies a value in which ranges are shorter.
+// folded simplifies a value after ranges became shorter.
 func (f *fuser) folded(u *uop.UOp) *uop.UOp { return rewrite.Graph(u, foldedTable, nil) }
 
-var foldedTable = &rewrite.Table{Name: "pieces", Parts: []*rewrite.Table{multipliedOut, ranges.ReduceSimplify}}
+var foldedTable = &rewrite.Table{Name: "pieces", Parts: []*rewrite.Table{expandIndices, ranges.ReduceSimplify}}
 
-// tidied has the loops of the stores, and reductions in one loop where they can be.
-func (f *fuser) tidied(b *body) *body {
+// mergeLoops restores the list of loops of a body and merges the loops of reductions.
+func (f *fuser) mergeLoops(b *body) *body {
 	for _, s := range b.stores {
 		for _, r := range s.loops {
 			if !slices.Contains(b.loops, r) {

@@ -7,17 +7,16 @@ import (
 )
 
 const (
-	// prefixRows is how many rows a running reduction should have: threads share them, and several side by side hide the latency of
-	// the operations of one.
+	// prefixRows is the least number of rows of a running reduction that occupies the threads and hides the latency of its operations.
 	prefixRows = rowsForThreads
-	// minPrefixPart is the shortest part that a row is cut into.
+	// minPrefixPart is the shortest part of a row.
 	minPrefixPart = 64
-	// invocationPart is the length of the parts that invocations of a GPU go through, and invocationRows how many rows keep it busy.
+	// invocationPart is the length of the part of an invocation of a GPU, invocationRows the number of rows that occupy the GPU.
 	invocationPart, invocationRows = 32, 1 << 15
 )
 
-// splitPrefixes cuts the rows of running reductions into parts where there are few rows and long ones: the reduction of each part
-// comes first, the running reduction of those gives each part its initial value, then all parts run side by side.
+// splitPrefixes parallelises running reductions of few long rows: it splits rows into parts and reduces each part; the running reduction of
+// the results gives each part its initial value, and all parts then run in parallel.
 func splitPrefixes(root *uop.UOp, invocations bool) *uop.UOp {
 	order := root.Toposort()
 	if !slices.ContainsFunc(order, func(u *uop.UOp) bool { return u.Op == uop.PrefixAxis }) {
@@ -32,12 +31,12 @@ func splitPrefixes(root *uop.UOp, invocations bool) *uop.UOp {
 		t.set(u, to)
 	}
 	out := t.get(root)
-	t.free()
+	t.reset()
 	return out
 }
 
-// prefixParts is into how many parts of which length the rows of a running reduction are cut: a divisor of the length of a row, if
-// there is one, else the last part is padded.
+// prefixParts is the number and the length of the parts of a row of a running reduction: a divisor of its length if there is one, else the
+// last part is padded.
 func prefixParts(u *uop.UOp, invocations bool) (parts, length int64) {
 	a := u.Arg.(uop.PrefixArg)
 	n, numbers := u.Shape().Ints()
@@ -70,8 +69,8 @@ func prefixParts(u *uop.UOp, invocations bool) (parts, length int64) {
 	return least, (long + least - 1) / least
 }
 
-// splitPrefix is a running reduction whose rows are cut into parts, if that pays. Invocations of a GPU go through short parts, and the
-// running reduction of many parts is cut again.
+// splitPrefix splits the rows of a running reduction into parts, if that pays. Parts are short on a GPU, where the running reduction of many
+// parts is split again.
 func splitPrefix(u *uop.UOp, invocations bool) *uop.UOp {
 	parts, length := prefixParts(u, invocations)
 	if parts < 2 {
@@ -85,11 +84,10 @@ func splitPrefix(u *uop.UOp, invocations bool) *uop.UOp {
 	inner := uop.PrefixArg{Op: a.Op, Axis: a.Axis + 1, Reverse: a.Reverse}
 	operands := make([]*uop.UOp, a.Operands())
 	for i, s := range u.Src {
-		// What is added stands behind the end of a row, where nothing reads it, or before its start in reverse: there it must
-		// change nothing.
-		operands[i] = extended(s, a.Axis, added, a.Identity(s.DType)).Reshape(cut)
+		// The padding is after the end of a row, where nothing reads it, or before its start in reverse, where it must be neutral.
+		operands[i] = padEnd(s, a.Axis, added, a.Identity(s.DType)).Reshape(cut)
 		if a.Op == uop.MulAcc && i == 0 {
-			operands[i] = extended(s, a.Axis, added, uop.IdentityElement(uop.Mul, s.DType)).Reshape(cut)
+			operands[i] = padEnd(s, a.Axis, added, uop.IdentityElement(uop.Mul, s.DType)).Reshape(cut)
 		}
 	}
 	outer := a
@@ -122,8 +120,8 @@ func wholeOf(s uop.Shape) []uop.Pair {
 	return out
 }
 
-// extended has some more elements at the end of an axis.
-func extended(v *uop.UOp, axis int, by int64, value uop.Const) *uop.UOp {
+// padEnd pads an axis at its end.
+func padEnd(v *uop.UOp, axis int, by int64, value uop.Const) *uop.UOp {
 	if by == 0 {
 		return v
 	}

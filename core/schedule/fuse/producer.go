@@ -58,8 +58,7 @@ type candidate struct {
 	costs  Costs
 }
 
-// intoConsumer inlines the values of body p into body k, which is no contraction, at their loads. The stores of p for which keep is
-// true stay.
+// intoConsumer inlines the values of body p at their loads in body k. Stores of p are kept if keep says so.
 func (f *fuser) intoConsumer(p, k *body, keep func(slot int) bool) candidate {
 	if p.contraction() && k.reduces() && !p.scatters() {
 		return candidate{reason: ContractionReduced}
@@ -91,12 +90,11 @@ func (f *fuser) intoConsumer(p, k *body, keep func(slot int) bool) candidate {
 	return f.evaluate(out, valuesOf(rows), before, p.contraction())
 }
 
-// maxValues limits the operations of a merged body: each merge goes through all of them several times, so chains of kernels would take time in
-// proportion to a power of their length.
+// maxValues limits the operations of a merged body: each merge visits all of them several times, so compile time would be superlinear in the
+// length of chains of kernels.
 const maxValues = 800
 
-// maxEpilogueStores is the limit of outputs of a kernel with a contraction: a whole optimizer in its tiles takes longer to compile and is
-// not faster.
+// maxEpilogueStores limits the outputs of a kernel with a contraction: a whole optimizer in its epilogue compiles longer and is not faster.
 const maxEpilogueStores = 2
 
 func valuesOf(m map[*uop.UOp]*uop.UOp) []*uop.UOp {
@@ -230,7 +228,7 @@ func commonLoops(p, k *body, edges []edge) map[*uop.UOp]*uop.UOp {
 		taken := map[*uop.UOp]bool{}
 		for r, at := range s.at {
 			if taken[at] {
-				return nil // a diagonal
+				return nil // two loops map to one range (a diagonal)
 			}
 			taken[at] = true
 			if old, ok := rows[r]; ok && old != at || !slices.Contains(k.loops, at) {

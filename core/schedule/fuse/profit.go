@@ -11,15 +11,15 @@ func (f *fuser) evaluate(b *body, rows []*uop.UOp, before []*body, epilogue bool
 	c := candidate{body: b}
 	order, ok := loopOrder(b)
 	switch {
-	case f.o.Elsewhere != nil && slices.ContainsFunc(before, f.elsewhere) && !all(before, f.elsewhere):
-		c.reason = Elsewhere
+	case f.o.HostTypes != nil && slices.ContainsFunc(before, f.elsewhere) && !all(before, f.elsewhere):
+		c.reason = HostOnly
 	case !ok:
 		c.reason = NoLoopOrder
 	case !hazardFree(b):
 		c.reason = Hazard
 	case !contiguousInnermost(b, order) && !b.scatters():
 		c.reason = ShortRuns
-	case b.gathers() && !slices.ContainsFunc(before, (*body).gathers):
+	case b.needsGather() && !slices.ContainsFunc(before, (*body).needsGather):
 		c.reason = ShortRuns
 	default:
 		c.costs = f.costsOf(b, rows, before)
@@ -29,9 +29,9 @@ func (f *fuser) evaluate(b *body, rows []*uop.UOp, before []*body, epilogue bool
 	return c
 }
 
-// elsewhere reports whether a kernel runs on the host.
+// elsewhere reports whether a kernel runs on the host because the device lacks a type.
 func (f *fuser) elsewhere(b *body) bool {
-	return slices.ContainsFunc(b.values(), func(u *uop.UOp) bool { return f.o.Elsewhere(u.DType.Base().Scalar()) })
+	return slices.ContainsFunc(b.values(), func(u *uop.UOp) bool { return f.o.HostTypes(u.DType.Base().Scalar()) })
 }
 
 func all[T any](list []T, f func(T) bool) bool {
@@ -49,14 +49,14 @@ func (f *fuser) costsOf(b *body, rows []*uop.UOp, before []*body) Costs {
 		bytes, _ := f.traffic(x)
 		c.WorkBefore += f.workOf(x)
 		c.BytesSaved += bytes
-		c.WaitCycles -= x.waits()
+		c.StallCycles -= x.stallCycles()
 	}
 	c.BytesSaved -= after
-	c.WaitCycles += b.waits()
+	c.StallCycles += b.stallCycles()
 	m := &f.o.Machine
 	c.WorkAfter = f.workOf(b)
-	c.AgainCycles = m.computing(max(c.WorkAfter-c.WorkBefore, 0))
-	c.SavedCycles = f.o.Machine.launch() + m.passing(max(c.BytesSaved, 0)) + m.computing(max(c.WorkBefore-c.WorkAfter, 0))
+	c.RecomputeCycles = m.vectorCycles(max(c.WorkAfter-c.WorkBefore, 0))
+	c.SavedCycles = f.o.Machine.launchCycles() + m.transferCycles(max(c.BytesSaved, 0)) + m.vectorCycles(max(c.WorkBefore-c.WorkAfter, 0))
 	return c
 }
 
@@ -68,9 +68,9 @@ func (f *fuser) workOf(b *body) float64 {
 	return b.cost
 }
 
-// waits is the number of cycles that reductions add to the rows of a body. A processor overlaps the next row with up to two dependent
-// reductions, but not with more. Rows of few elements hardly fill vectors where a row is gone through again.
-func (b *body) waits() float64 {
+// stallCycles is the latency that dependent reductions add to the rows of a body. A processor overlaps the next row with up to two dependent
+// reductions, but not with more. Short rows hardly fill vectors in each pass over a row.
+func (b *body) stallCycles() float64 {
 	const dependent, hardlyFilled = 2, 8
 	level := map[*uop.UOp]int64{}
 	most := int64(0)
@@ -94,7 +94,7 @@ func (b *body) waits() float64 {
 	return float64(most)
 }
 
-// fewElements is the length of rows whose elements are better taken from several rows at a time.
+// fewElements is the length up to which vectors should have elements of several rows.
 const fewElements = 4
 
 // traffic is the number of bytes of the buffers of a body (counted twice if read and written), and the number of buffers.
@@ -154,7 +154,7 @@ func (b *body) iterations() int64 {
 	return most
 }
 
-// rowBytes is the memory that is read several times within a row: it should fit the cache.
+// rowBytes is the memory that is reread within a row and should fit the cache.
 func (b *body) rowBytes(rows []*uop.UOp) int64 {
 	type use struct {
 		loads int
@@ -247,7 +247,7 @@ func (b *body) multiPass() bool {
 	return false
 }
 
-// contiguous reports whether a reduction reads some buffer in order, or reads nothing in its loops.
+// contiguous reports whether a reduction reads some buffer contiguously, or reads nothing in its loops.
 func contiguous(red *uop.UOp) bool {
 	reads := false
 	for _, u := range red.Src[0].ToposortGated(func(u *uop.UOp) bool { return u.Op != uop.Reduce }) {
@@ -262,8 +262,8 @@ func contiguous(red *uop.UOp) bool {
 	return !reads
 }
 
-// gathers reports whether a reduction needs scalar loads: no loop could be vectorized so that all its loads are contiguous.
-func (b *body) gathers() bool {
+// needsGather reports whether no loop of a reduction could be vectorized with all loads contiguous.
+func (b *body) needsGather() bool {
 	return slices.ContainsFunc(b.values(), func(red *uop.UOp) bool {
 		if red.Op != uop.Reduce || contracts(red) {
 			return false

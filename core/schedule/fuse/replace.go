@@ -6,16 +6,16 @@ import (
 	"polygrad/core/uop"
 )
 
-// images says what nodes of one graph turn into. Graphs number their nodes, so that the index can be a slice; what earlier
-// uses left in the index lies beyond the list or belongs to another node.
-type images struct {
-	index []uint32 // by number of a node: its place in list
+// substitution maps nodes of one graph to their replacements. Nodes are numbered, so the index is a slice; stale entries of earlier uses are
+// beyond the list or belong to another node.
+type substitution struct {
+	index []uint32 // by number of a node: its index in list
 	list  []image
 }
 
 type image struct{ of, to *uop.UOp }
 
-func (t *images) get(u *uop.UOp) *uop.UOp {
+func (t *substitution) get(u *uop.UOp) *uop.UOp {
 	if id := u.ID(); id < len(t.index) {
 		if at := int(t.index[id]); at < len(t.list) && t.list[at].of == u {
 			return t.list[at].to
@@ -24,7 +24,7 @@ func (t *images) get(u *uop.UOp) *uop.UOp {
 	return nil
 }
 
-func (t *images) set(u, to *uop.UOp) {
+func (t *substitution) set(u, to *uop.UOp) {
 	id := u.ID()
 	if id >= len(t.index) {
 		t.index = append(t.index, make([]uint32, id+id/2+64-len(t.index))...)
@@ -37,18 +37,18 @@ func (t *images) set(u, to *uop.UOp) {
 	t.list = append(t.list, image{u, to})
 }
 
-var freeImages = sync.Pool{New: func() any { return &images{} }}
+var freeImages = sync.Pool{New: func() any { return &substitution{} }}
 
-func newImages() *images { return freeImages.Get().(*images) }
+func newImages() *substitution { return freeImages.Get().(*substitution) }
 
-// free keeps the room for reuse, without the nodes: one node would keep its whole graph alive.
-func (t *images) free() {
+// reset keeps the memory for reuse, without the nodes: one node would keep its whole graph alive.
+func (t *substitution) reset() {
 	clear(t.list)
 	t.list = t.list[:0]
 	freeImages.Put(t)
 }
 
-// replace substitutes nodes once: substituted nodes are not substituted again.
+// replace substitutes nodes once: replacements are not substituted again.
 func replace(root *uop.UOp, m map[*uop.UOp]*uop.UOp) *uop.UOp {
 	if len(m) == 0 {
 		return root
@@ -61,12 +61,12 @@ func replace(root *uop.UOp, m map[*uop.UOp]*uop.UOp) *uop.UOp {
 		t.set(u, rebuilt(u, t))
 	}
 	out := t.get(root)
-	t.free()
+	t.reset()
 	return out
 }
 
 // rebuilt is a node with its sources replaced.
-func rebuilt(u *uop.UOp, t *images) *uop.UOp {
+func rebuilt(u *uop.UOp, t *substitution) *uop.UOp {
 	for i, s := range u.Src {
 		if t.get(s) == s {
 			continue

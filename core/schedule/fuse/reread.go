@@ -7,28 +7,28 @@ import (
 	"polygrad/core/uop"
 )
 
-// storeReread decides whether a value is stored that would be computed where it is read: in the loops of a reduction, or
-// several times. What is not sure to gain by that is left to the passes that merge kernels.
+// storeReread decides whether to store a value that would be recomputed at each read, several times or in the loops of a reduction. Doubtful
+// cases are left to the passes that merge kernels.
 func (f *fuser) storeReread(r schedule.Reread) bool {
 	m := &f.o.Machine
 	c := Costs{Elements: r.Elements, Evaluations: r.Evaluations, Work: f.workBelow(r.Value, r.Users)}
 	if r.Selects {
-		c.Work = float64(issued * m.Lanes) // elements are looked up one by one
+		c.Work = float64(issued * m.Lanes) // a gather
 	}
 	again := float64(c.Evaluations - c.Elements)
 	if r.OneByOne {
 		again = float64(c.Evaluations*int64(m.Lanes) - c.Elements)
 	}
-	c.AgainCycles = m.computing(again * c.Work)
-	if r.Reduced && f.gathers(r.Value) {
-		c.GatherCycles = float64(c.Evaluations) - m.computing(float64(c.Elements)*transposeWork)
-		c.AgainCycles += c.GatherCycles
+	c.RecomputeCycles = m.vectorCycles(again * c.Work)
+	if r.Reduced && f.gathersNeighbours(r.Value) {
+		c.GatherCycles = float64(c.Evaluations) - m.vectorCycles(float64(c.Elements)*transposeWork)
+		c.RecomputeCycles += c.GatherCycles
 	}
-	if more := m.lookups(r.Lookups) - m.lookup(r.Value.DType); len(r.Lookups) > 0 && more > 0 {
+	if more := m.gathersCycles(r.Lookups) - m.gatherCycles(r.Value.DType); len(r.Lookups) > 0 && more > 0 {
 		c.GatherCycles = float64(c.Evaluations) * more
-		c.AgainCycles += c.GatherCycles
+		c.RecomputeCycles += c.GatherCycles
 	}
-	c.StoreCycles = m.storing(c.Elements, r.Value.DType)
+	c.StoreCycles = m.storeCycles(c.Elements, r.Value.DType)
 	reason := f.o.judgeReread(&r, &c)
 	f.observeValue(r.Value, reason, c)
 	return reason.stores()
@@ -52,20 +52,19 @@ func (o *Options) judgeReread(r *schedule.Reread, c *Costs) Reason {
 		return NarrowStored
 	case r.Factor && c.Work < factorWork:
 		return CheapFactor
-	case c.AgainCycles < c.StoreCycles:
-		return CheapAgain
+	case c.RecomputeCycles < c.StoreCycles:
+		return CheapRecompute
 	}
 	return RereadPays
 }
 
-// storing is how many cycles it takes to store elements and to load them again.
-func (m *Machine) storing(elements int64, dt *uop.DType) float64 {
-	return m.launch() + 2*m.passing(elements*int64(dt.Itemsize()))
+// storeCycles is the number of cycles to store elements and to load them again.
+func (m *Machine) storeCycles(elements int64, dt *uop.DType) float64 {
+	return m.launchCycles() + 2*m.transferCycles(elements*int64(dt.Itemsize()))
 }
 
-// lookup is how many cycles it takes to load an element whose place is looked up, as measured: longer without instructions for it, which
-// there are for elements of 4 and 8 bytes.
-func (m *Machine) lookup(dt *uop.DType) float64 {
+// gatherCycles is the measured cost of gathering an element: higher without gather instructions, which exist for elements of 4 and 8 bytes.
+func (m *Machine) gatherCycles(dt *uop.DType) float64 {
 	cycles := 1 + 12/float64(m.Lanes)
 	if dt.Itemsize() < 4 {
 		return max(cycles, 3)
@@ -73,16 +72,16 @@ func (m *Machine) lookup(dt *uop.DType) float64 {
 	return cycles
 }
 
-// lookups is how many cycles it takes to look up an element in each of some values.
-func (m *Machine) lookups(of []*uop.UOp) (cycles float64) {
+// gathersCycles is the cost of gathering an element of each of some values.
+func (m *Machine) gathersCycles(of []*uop.UOp) (cycles float64) {
 	for _, u := range of {
-		cycles += m.lookup(u.DType)
+		cycles += m.gatherCycles(u.DType)
 	}
 	return cycles
 }
 
 const (
-	// factorWork is from where on a factor of the terms of a sum is stored: the tiles of a product compute it once for many terms.
+	// factorWork is the least work for which a factor of a sum is stored: the tiles of a product compute it once for many terms.
 	factorWork = 8
 	// padWork is the cost of the condition of a padded value.
 	padWork = 4
@@ -90,8 +89,7 @@ const (
 	transposeWork = 5
 )
 
-// isMask reports whether a value is a bool, or one of two constants: masks are compared anew, or vanish with the sum over
-// them.
+// isMask reports whether a value is a bool, or one of two constants: masks are recomputed, or vanish with the sum over them.
 func isMask(u *uop.UOp) bool {
 	for u.Op == uop.Cast && !u.DType.IsBool() {
 		u = u.Src[0]
@@ -112,8 +110,8 @@ func widens(u *uop.UOp) bool {
 	return u.Op == uop.Cast && u.Src[0].DType.Itemsize() < u.DType.Itemsize()
 }
 
-// workBelow estimates the operations that it takes to compute an element of a value from buffers. What is the same along the last axis is
-// computed once for its elements. What a reduction reads, too, will be stored if that pays.
+// workBelow estimates the operations that compute an element of a value from buffers. Values that are uniform along the last axis are
+// computed once for its elements. Values that a reduction reads, too, are stored if that pays.
 func (f *fuser) workBelow(u *uop.UOp, users func(*uop.UOp) []*uop.UOp) float64 {
 	const most = 32
 	total, terms := weight(u), 1.0
@@ -149,7 +147,7 @@ func (f *fuser) storedForReduction(u *uop.UOp, users func(*uop.UOp) []*uop.UOp) 
 	if !known {
 		of, m := users(u), &f.o.Machine
 		stored = len(of) > 1 && slices.ContainsFunc(of, func(c *uop.UOp) bool { return c.Op == uop.ReduceAxis }) &&
-			m.computing(float64(u.Shape().MaxNumel())*f.workBelow(u, users)) > m.storing(u.Shape().MaxNumel(), u.DType)
+			m.vectorCycles(float64(u.Shape().MaxNumel())*f.workBelow(u, users)) > m.storeCycles(u.Shape().MaxNumel(), u.DType)
 		if f.stored == nil {
 			f.stored = map[*uop.UOp]bool{}
 		}
@@ -171,31 +169,31 @@ func repeatsAlongLast(u *uop.UOp) float64 {
 	return float64(max(uop.Shape{to[last]}.MaxNumel(), 1))
 }
 
-// gathers reports whether a value is computed of elements whose neighbours lie along different axes, each of which is used about once.
-// Where nothing is reduced such elements are turned in registers; the loops of a reduction load some of them one by one.
-func (f *fuser) gathers(u *uop.UOp) bool {
+// gathersNeighbours reports whether a value is computed from operands that are contiguous along different axes, each used about once. Without
+// a reduction such operands are transposed in registers; the loops of a reduction load some of them one by one.
+func (f *fuser) gathersNeighbours(u *uop.UOp) bool {
 	if f.next == nil {
-		f.next = neighbours{}
+		f.next = contiguousAxes{}
 	}
-	for _, s := range below(u) {
-		// What is repeated is stored by itself.
-		if uop.GroupElementwise.Has(s.Op) && 2*s.Shape().MaxNumel() > u.Shape().MaxNumel() && f.turnsAgainst(s) {
+	for _, s := range boundedSubgraph(u) {
+		// A repeated value is stored by itself.
+		if uop.GroupElementwise.Has(s.Op) && 2*s.Shape().MaxNumel() > u.Shape().MaxNumel() && f.ordersDiffer(s) {
 			return true
 		}
 	}
 	return false
 }
 
-// turnsAgainst reports whether two sources of a function lie in different orders, and neither is repeated.
-func (f *fuser) turnsAgainst(u *uop.UOp) bool {
-	n, found := u.Shape().MaxNumel(), anywhere
+// ordersDiffer reports whether two sources of a function lie in different orders, and neither is repeated.
+func (f *fuser) ordersDiffer(u *uop.UOp) bool {
+	n, found := u.Shape().MaxNumel(), anyAxis
 	for _, s := range u.Src {
 		axis := f.next.next(s)
 		once := func(leaf *uop.UOp) bool { return !computedWithUser(leaf) && 2*leaf.Shape().MaxNumel() > n }
-		if axis == anywhere || len(s.Shape()) != len(u.Shape()) || !slices.ContainsFunc(below(s), once) {
+		if axis == anyAxis || len(s.Shape()) != len(u.Shape()) || !slices.ContainsFunc(boundedSubgraph(s), once) {
 			continue
 		}
-		if found != anywhere && axis != found {
+		if found != anyAxis && axis != found {
 			return true
 		}
 		found = axis
@@ -203,8 +201,8 @@ func (f *fuser) turnsAgainst(u *uop.UOp) bool {
 	return false
 }
 
-// below are a value, its operands in the same loops, transitively, and the leaves; the list is cut off at a limit.
-func below(u *uop.UOp) []*uop.UOp {
+// boundedSubgraph lists a value and, transitively, its operands in the same loops and the leaves, up to a limit.
+func boundedSubgraph(u *uop.UOp) []*uop.UOp {
 	const most = 32
 	seen := []*uop.UOp{u}
 	for i := 0; i < len(seen) && i < most; i++ {

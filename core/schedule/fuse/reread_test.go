@@ -20,7 +20,7 @@ func TestValuesAreStoredByCost(t *testing.T) {
 		{"sum of a product", func(g graph) *uop.UOp { return times(g.in(64, 64), g.in(64, 64)).ReduceAxes(uop.Add, 0) }, fuse.NestedReduction, 2},
 		{"factor with a function", func(g graph) *uop.UOp { return times(g.in(64, 64).Exp2(), g.in(64, 64)) }, fuse.RereadPays, 2},
 		{"factor with an addition", func(g graph) *uop.UOp { x := g.in(64, 64); return times(x.Add(g.in(64, 64)), x) }, fuse.CheapFactor, 1},
-		{"few elements", func(g graph) *uop.UOp { return g.in(1, 8).Exp2().Expand(uop.ShapeOf(8, 8)).Add(g.in(8, 8)) }, fuse.CheapAgain, 1},
+		{"few elements", func(g graph) *uop.UOp { return g.in(1, 8).Exp2().Expand(uop.ShapeOf(8, 8)).Add(g.in(8, 8)) }, fuse.CheapRecompute, 1},
 		{"several users", func(g graph) *uop.UOp {
 			x := g.in(64, 512)
 			e := x.Exp2().Sin().Add(x)
@@ -30,11 +30,11 @@ func TestValuesAreStoredByCost(t *testing.T) {
 			x := g.in(64, 512)
 			e := x.Add(g.in(64, 512))
 			return e.Mul(e.ReduceAxes(uop.Add, 0).Expand(e.Shape()))
-		}, fuse.CheapAgain, 2},
+		}, fuse.CheapRecompute, 2},
 		{"several users, a function of each row", func(g graph) *uop.UOp {
 			e := g.in(64, 1).Exp2().Sin().Expand(uop.ShapeOf(64, 512)).Add(g.in(64, 512))
 			return e.Mul(e.ReduceAxes(uop.Add, 0).Expand(e.Shape()))
-		}, fuse.CheapAgain, 2},
+		}, fuse.CheapRecompute, 2},
 		{"sum of values that lie in different orders", func(g graph) *uop.UOp {
 			return g.in(512, 512).Permute([]int{1, 0}).Add(g.in(512, 512)).ReduceAxes(uop.Max, 1)
 		}, fuse.RereadPays, 2},
@@ -56,11 +56,11 @@ func TestValuesAreStoredByCost(t *testing.T) {
 		}, fuse.RereadPays, 2},
 		{"few of those", func(g graph) *uop.UOp {
 			return g.in(8, 8).Permute([]int{1, 0}).Add(g.in(8, 8)).ReduceAxes(uop.Max, 1)
-		}, fuse.CheapAgain, 1},
+		}, fuse.CheapRecompute, 1},
 		{"rows of which users take a few", func(g graph) *uop.UOp {
 			border := []uop.Pair{{Lo: uop.N(2), Hi: uop.N(2)}, {Lo: uop.N(2), Hi: uop.N(2)}}
 			return g.ok(tensor.PadWith(g.in(512, 512), border, tensor.PadReflect))
-		}, fuse.CheapAgain, 3},
+		}, fuse.CheapRecompute, 3},
 		{"one user", func(g graph) *uop.UOp { return g.in(64, 64).Exp2().Sin().ReduceAxes(uop.Add, 1) }, fuse.ComputedOnce, 1},
 		{"factor of no other terms", func(g graph) *uop.UOp {
 			x, y := g.in(64, 64), g.in(64, 64)

@@ -26,8 +26,8 @@ func (f *fuser) fuseRowBlocks() (changed bool) {
 	return changed
 }
 
-// rowBlocks merges the rows that the contraction j reads, and their producers, into j, in a trial. It returns the contraction that
-// computes the rows, nil if there is none, and the new index of j.
+// rowBlocks tentatively merges the rows that the contraction j reads, and their producers, into j. It returns the contraction that computes
+// the rows, nil if there is none, and the new index of j.
 func (f *fuser) rowBlocks(j int) (producer *group, at int, c candidate) {
 	if k := f.groups[j].body; k == nil || !k.contraction() {
 		return nil, 0, c
@@ -75,7 +75,7 @@ func (f *fuser) rowBlocks(j int) (producer *group, at int, c candidate) {
 	return producer, j, c
 }
 
-// online reports whether blocks of rows need no memory, if the device has none for them.
+// online reports whether a kernel is compiled as online softmax, if the device has no memory for blocks of rows.
 func (f *fuser) online(b *body) bool { return f.o.Online == nil || f.o.Online(f.kernelOf(b).AST) }
 
 // separateRows makes a kernel of the operations that contraction j applies to the rows of another contraction before it multiplies them,
@@ -124,7 +124,7 @@ func (f *fuser) factorOfRows(b *body, made func(slot int) bool) (p, k *body) {
 	return nil, nil
 }
 
-// storeFactor stores the factors of a sum that depend only on the ranges of one of them; they are then read like any load.
+// storeFactor materialises the factors of a sum that depend only on the ranges of one of them.
 func (f *fuser) storeFactor(b *body, red *uop.UOp, factors []*uop.UOp, like, load *uop.UOp) (p, k *body) {
 	ranges := slices.Clone(like.Ranges())
 	var own, others []*uop.UOp
@@ -136,7 +136,7 @@ func (f *fuser) storeFactor(b *body, red *uop.UOp, factors []*uop.UOp, like, loa
 		}
 	}
 	index := load.Src[1]
-	// A factor common to all elements has no rows.
+	// A uniform factor has no rows.
 	if len(ranges) == 0 || len(others) == 0 || slices.ContainsFunc(ranges, func(r *uop.UOp) bool { return strideIn(index, r) <= 0 }) {
 		return nil, nil
 	}
@@ -239,7 +239,7 @@ func (f *fuser) blocksOfRows(p, k *body) (_, _ *body, outer []*uop.UOp, c candid
 		outer = append(outer, rows[own[n].r])
 		n++
 	}
-	// All that is not a row must be gone through in each of them.
+	// Loops that are not over rows must run inside of each row.
 	if n == 0 || n == len(own) || n != len(rows) {
 		c.reason = RowsNeedAll
 		return nil, nil, nil, c
@@ -322,7 +322,7 @@ func (f *fuser) inBlocks(b *body, rows *uop.UOp, high int64) *body {
 		at := simplify(replace(s.at, map[*uop.UOp]*uop.UOp{rows: start.Add(inBlock(rows))}))
 		out.stores = append(out.stores, store{s.slot, at, simplify(to.get(s.value)), apart(s.loops)})
 	}
-	to.free()
+	to.reset()
 	return out
 }
 

@@ -7,8 +7,8 @@ import (
 	"polygrad/core/uop"
 )
 
-// cutRowFunctions computes functions of the sums of rows in kernels of their own, in full vectors: behind the loop over a row, one lane
-// computes them. Stores that go through the row again and need the functions have a kernel of their own, too.
+// cutRowFunctions moves functions of the sums of rows to kernels of their own, which compute them in full vectors: after the loop over a row
+// one lane would compute them. Stores that go through the row again and need the functions get a kernel of their own, too.
 func (f *fuser) cutRowFunctions() (changed bool) {
 	for i := 0; i < len(f.groups); i++ {
 		g := f.groups[i]
@@ -24,7 +24,7 @@ func (f *fuser) cutRowFunctions() (changed bool) {
 			var bodies []*body
 			if costs.SavedCycles > costs.StoreCycles {
 				bodies = f.cut(g.body, cut)
-				costs.StoreCycles += f.readingAgain(g.body, bodies)
+				costs.StoreCycles += f.rereadCycles(g.body, bodies)
 			}
 			if costs.SavedCycles > costs.StoreCycles {
 				reason = Pays
@@ -46,13 +46,13 @@ func (f *fuser) cutRowFunctions() (changed bool) {
 	return changed
 }
 
-// rowFunctions are stores whose values are functions of the sums of a row, and functions that other stores need.
+// rowFunctions are stores of functions of the sums of a row, and functions that other stores need.
 type rowFunctions struct {
 	stores, others []store
 	// wide are stores of more than one element of a row, used the functions of sums that they need.
 	wide []store
 	used []*uop.UOp
-	// rows are the loops around, sums the reductions that the values are functions of.
+	// rows are the outer loops, sums the reductions that the functions depend on.
 	rows, sums []*uop.UOp
 	// work is the arithmetic of a row that only these stores need.
 	work float64
@@ -108,14 +108,14 @@ func (f *fuser) rowFunctionsOf(b *body, again bool) *rowFunctions {
 	for _, u := range c.functions() {
 		if !u.DType.IsIndex() && !shared[u] && len(u.Ranges()) > 0 {
 			if again && (u.Op == uop.Reciprocal || u.Op == uop.Fdiv || u.Op == uop.Sqrt) {
-				c.work++ // the processor goes on with the next row meanwhile
+				c.work++ // overlaps with the next row
 			} else {
 				c.work += f.o.Machine.work(u)
 			}
 		}
 		if u.Op == uop.Index && u.Src[0].Op == uop.Param {
 			if reads.add(slotOf(u)); !c.inOrder(u.Src[1].GetIdx()) {
-				return nil // vectors would load it one by one
+				return nil // vectors would gather it
 			}
 		}
 	}
@@ -160,7 +160,7 @@ func appendNew(list, more []*uop.UOp) []*uop.UOp {
 	return list
 }
 
-// usedFunctions are the functions of sums of a row that a value is computed of with others.
+// usedFunctions are the functions of sums of a row that a value depends on.
 func usedFunctions(value *uop.UOp, ofRow map[*uop.UOp]bool) []*uop.UOp {
 	var out []*uop.UOp
 	for _, u := range value.ToposortGated(func(u *uop.UOp) bool { return !ofRow[u] }) {
@@ -169,7 +169,7 @@ func usedFunctions(value *uop.UOp, ofRow map[*uop.UOp]bool) []*uop.UOp {
 	return out
 }
 
-// inOrder reports whether neighbouring rows have neighbouring elements, or the same one.
+// inOrder reports whether consecutive rows access consecutive elements, or the same one.
 func (c *rowFunctions) inOrder(index *uop.UOp) bool {
 	n := strideIn(index, c.rows[len(c.rows)-1])
 	return n == 0 || n == 1
@@ -185,8 +185,8 @@ func (c *rowFunctions) functions() []*uop.UOp {
 	return all[:len(all)-1]
 }
 
-// alongVectors reports whether the lanes of vectors are terms of one reduction: it reads memory in order, and no neighbours for the
-// loops around it.
+// alongVectors reports whether a reduction is vectorized along its own loop: it reads memory contiguously there, and not along its outer
+// loops.
 func (b *body) alongVectors(red *uop.UOp) bool {
 	rows := b.loopsOf(red)
 	if len(rows) == 0 || volume(red.Src[1:]) < minContiguousRun || !contiguous(red) || contracts(red) {
@@ -205,41 +205,41 @@ func (f *fuser) costsOfCut(c *rowFunctions) Costs {
 	m := &f.o.Machine
 	rows := volume(c.rows)
 	costs := Costs{Rows: rows, Work: c.work}
-	// Twice as many operations on numbers begin in a cycle as on vectors, if nothing in the same row waits for them.
+	// Twice as many scalar as vector operations are issued in a cycle, if nothing in the row depends on them.
 	begin := 2.0 * issued
 	if len(c.wide) > 0 {
 		begin = issued
 	}
-	costs.SavedCycles = float64(rows)*c.work/begin - m.computing(float64(rows)*c.work)
+	costs.SavedCycles = float64(rows)*c.work/begin - m.vectorCycles(float64(rows)*c.work)
 	for _, u := range slices.Concat(c.sums, c.used) {
-		costs.StoreCycles += 2 * m.passing(rows*int64(u.DType.Itemsize()))
+		costs.StoreCycles += 2 * m.transferCycles(rows*int64(u.DType.Itemsize()))
 	}
-	costs.StoreCycles += f.o.Machine.launch()
+	costs.StoreCycles += f.o.Machine.launchCycles()
 	if len(c.wide) > 0 {
-		costs.StoreCycles += f.o.Machine.launch()
+		costs.StoreCycles += f.o.Machine.launchCycles()
 	}
 	return costs
 }
 
-// readingAgain is how many cycles a third kernel takes for what it reads and computes again of the rows.
-func (f *fuser) readingAgain(b *body, bodies []*body) float64 {
+// rereadCycles is how many cycles a third kernel takes for what it reads and computes again of the rows.
+func (f *fuser) rereadCycles(b *body, bodies []*body) float64 {
 	if len(bodies) < 3 {
 		return 0
 	}
 	m := &f.o.Machine
 	sums, wide := groupOf(bodies[0], nil), bodies[2]
-	cycles := m.computing(max(f.workOf(bodies[0])+f.workOf(wide)-f.workOf(b), 0))
+	cycles := m.vectorCycles(max(f.workOf(bodies[0])+f.workOf(wide)-f.workOf(b), 0))
 	var read slotSet
 	for _, l := range wide.loads() {
 		if slot := slotOf(l); sums.reads.has(slot) && !read.has(slot) {
 			read.add(slot)
-			cycles += m.passing(f.slots[slot].Size * int64(f.slots[slot].DType.Itemsize()))
+			cycles += m.transferCycles(f.slots[slot].Size * int64(f.slots[slot].DType.Itemsize()))
 		}
 	}
 	return cycles
 }
 
-// cut stores the sums of rows, computes their functions from what is stored, and then what goes through the rows again.
+// cut splits a kernel: the sums of rows are stored, their functions computed from them, and then the stores that go through the rows again.
 func (f *fuser) cut(b *body, c *rowFunctions) []*body {
 	sums, functions := &body{loops: b.loops, stores: c.others}, &body{}
 	to, toWide := map[*uop.UOp]*uop.UOp{}, map[*uop.UOp]*uop.UOp{}

@@ -13,7 +13,7 @@ import (
 //
 //	for row { for t { sum += number[t] == row ? x[t] : 0 }; store base + sum }
 //
-// If there are many rows nearly all terms are zero. Then the base is stored first, and each term is added where it belongs:
+// If there are many rows nearly all terms are zero. Then the base is stored first, and the terms are scattered:
 //
 //	for row { store base }; for t { row = number[t]; store what is there + x[t] }
 
@@ -27,7 +27,7 @@ type scatter struct {
 	row, number, x *uop.UOp
 }
 
-// scatterSums cuts kernels in two that have a sum which can be scattered.
+// scatterSums splits kernels with a sum that can be scattered.
 func (f *fuser) scatterSums() (changed bool) {
 	for i := 0; i < len(f.groups); i++ {
 		g := f.groups[i]
@@ -78,18 +78,18 @@ func (b *body) findScatter() (n int, found *scatter, base, factor *uop.UOp) {
 	return n, found, base, factor
 }
 
-// scattered are the kernels that a group with a sum is cut into: the base, if it is not in memory already, and the terms.
+// scattered splits a group: a kernel that stores the base, if it is not in memory already, and a kernel that adds the terms.
 func (f *fuser) scattered(g *group, n int, s *scatter, base, factor *uop.UOp) []*group {
 	b := g.body
 	st := b.stores[n]
-	terms := opaque(f.addition(&st, s, factor), g.kernels)
+	terms := opaque(f.scatterAdd(&st, s, factor), g.kernels)
 	if base == nil {
 		base = st.value.ConstLike(uop.Int(0))
 	}
 	first := &body{stores: slices.Clone(b.stores), loops: b.loops}
 	first.stores[n].value = symbolic.Simplify(base)
 	if base.Op == uop.Index && slotOf(base) == st.slot && base.Src[1] == st.index() {
-		first.stores = slices.Delete(first.stores, n, n+1) // it would store what is there already
+		first.stores = slices.Delete(first.stores, n, n+1) // the base is in memory already
 	}
 	if len(first.stores) == 0 {
 		return []*group{terms}
@@ -102,7 +102,7 @@ func (b *body) readsOwn(u *uop.UOp) bool {
 	return slices.ContainsFunc(b.loads(), func(l *uop.UOp) bool { return b.storeTo(slotOf(l)) != nil && u.DependsOn(l) })
 }
 
-// elsewhere reports whether another store than the one of a number needs a value.
+// elsewhere reports whether another store than number n needs a value.
 func (b *body) elsewhere(u *uop.UOp, but int) bool {
 	for i, s := range b.stores {
 		if i != but && s.value.DependsOn(u) {
@@ -112,7 +112,7 @@ func (b *body) elsewhere(u *uop.UOp, but int) bool {
 	return false
 }
 
-// scatterOf takes a value apart that is a sum which can be scattered over some of the loops, nil if it is none.
+// scatterOf matches a sum that can be scattered over some of the loops, nil for other values.
 func (b *body) scatterOf(u *uop.UOp, loops []*uop.UOp) *scatter {
 	if u.Op != uop.Reduce || !uop.ArgEqual(u.Arg, uop.OpArg(uop.Add)) || u.Src[0].Op != uop.Where || slices.ContainsFunc(u.Src[1:], variable) {
 		return nil
@@ -133,13 +133,13 @@ func (b *body) scatterOf(u *uop.UOp, loops []*uop.UOp) *scatter {
 	return nil
 }
 
-// chosenRow takes a choice between two values apart that adds one of them to the row of a number, and zero to all others.
+// chosenRow matches a choice that adds a value to the row of a number, and zero to all others.
 func chosenRow(test, x, zero *uop.UOp, loops []*uop.UOp) (row, number, added *uop.UOp) {
 	for test.Op == uop.CmpNe {
 		if !test.Src[1].IsConst(uop.BoolConst(true)) {
 			break
 		}
-		test, x, zero = test.Src[0], zero, x // the opposite
+		test, x, zero = test.Src[0], zero, x // a negated condition
 	}
 	if test.Op == uop.CmpNe {
 		x, zero = zero, x
@@ -162,8 +162,7 @@ func chosenRow(test, x, zero *uop.UOp, loops []*uop.UOp) (row, number, added *uo
 	return nil, nil, nil
 }
 
-// linearIn takes a value apart into base + factor * x. The base is nil if there is none; the factor is nil if the value
-// is something else.
+// linearIn matches base + factor * x. The base is nil if it is zero; the factor is nil if the value has another form.
 func linearIn(u, x *uop.UOp) (base, factor *uop.UOp) {
 	switch {
 	case u == x:
@@ -193,8 +192,8 @@ func linearIn(u, x *uop.UOp) (base, factor *uop.UOp) {
 	return nil, nil
 }
 
-// addition is the kernel that adds the terms of a scattered sum to the rows that they belong to, one after the other.
-func (f *fuser) addition(st *store, s *scatter, factor *uop.UOp) schedule.Kernel {
+// scatterAdd is the kernel that adds the terms of a scattered sum to their rows, sequentially.
+func (f *fuser) scatterAdd(st *store, s *scatter, factor *uop.UOp) schedule.Kernel {
 	number := s.number.Cast(s.row.DType)
 	index := replace(st.index(), map[*uop.UOp]*uop.UOp{s.row: number})
 	index = index.Valid(number.GeInt(0).And(number.LtInt(sizeOf(s.row))))

@@ -6,7 +6,7 @@ import (
 	"polygrad/core/uop"
 )
 
-// cacheFunctions computes functions of rows once in each group that is to be written down.
+// cacheFunctions caches functions of rows in each group that is emitted.
 func (f *fuser) cacheFunctions() (changed bool) {
 	for i, g := range f.groups {
 		if g.kernel != nil {
@@ -20,9 +20,8 @@ func (f *fuser) cacheFunctions() (changed bool) {
 	return changed
 }
 
-// cacheFunctionRows puts functions that several loops over a row compute from the same values into memory of the kernel, one
-// row of it: the exponentials of a softmax are then computed once, added up and scaled. Rows have a length from shortest on: those of
-// one vector stay in a register.
+// cacheFunctionRows caches functions that several loops over a row compute from the same values in scratch memory: the exponentials of a
+// softmax are then computed once, summed and scaled. Rows shorter than shortest stay in a register.
 func (f *fuser) cacheFunctionRows(b *body, shortest int64) *body {
 	if f.o.Invocations || !b.reduces() {
 		return b
@@ -37,7 +36,7 @@ func (f *fuser) cacheFunctionRows(b *body, shortest int64) *body {
 	}
 }
 
-// multipliedOut returns a body in which the same elements have the same index in all loops.
+// expandIndices expands the indices of a body, so that equal elements have equal indices in all loops.
 func (b *body) multipliedOut() *body {
 	m := map[*uop.UOp]*uop.UOp{}
 	for _, l := range b.loads() {
@@ -58,11 +57,10 @@ func (b *body) multipliedOut() *body {
 // rowValue is a value of each element of a row, in the loop over the range inner.
 type rowValue struct{ u, inner *uop.UOp }
 
-// repeated lists values that are the same function of the same row, computed in different loops: the outermost of them
-// that are worth it, nil if there are none.
+// repeated lists values that are the same function of the same row, computed in different loops: the outermost ones that are worth caching.
 func (f *fuser) repeated(b *body, shortest int64) []rowValue {
-	places := map[*uop.UOp]*uop.UOp{}          // a range for each size, which stands for all of that size
-	at := map[*uop.UOp]map[*uop.UOp]*uop.UOp{} // by range, what values in its loop are at that place
+	places := map[*uop.UOp]*uop.UOp{}          // a canonical range for each size
+	at := map[*uop.UOp]map[*uop.UOp]*uop.UOp{} // by range: the values of its loop in terms of the canonical range
 	groups := map[*uop.UOp][]rowValue{}
 	var order []*uop.UOp
 	add := func(v rowValue, fresh bool) {
@@ -77,7 +75,7 @@ func (f *fuser) repeated(b *body, shortest int64) []rowValue {
 		if at[v.inner] == nil {
 			at[v.inner] = map[*uop.UOp]*uop.UOp{v.inner: places[length]}
 		}
-		key := replaceInLoop(v, at[v.inner])
+		key := renameLoop(v, at[v.inner])
 		if groups[key] == nil {
 			if !fresh {
 				return
@@ -110,7 +108,7 @@ func (f *fuser) repeated(b *body, shortest int64) []rowValue {
 		if len(same) < 2 {
 			continue
 		}
-		// A part that more loops need takes the place of a value that is little more work.
+		// A subexpression that more loops need is preferred to a value that is little more work.
 		for _, part := range order[:i] {
 			more := groups[part]
 			if len(more) > len(same) && work[same[0].u]-work[more[0].u] < scratchWork && slices.Contains(key.Toposort(), part) {
@@ -122,8 +120,8 @@ func (f *fuser) repeated(b *body, shortest int64) []rowValue {
 	return nil
 }
 
-// replaceInLoop is a value with another range in the place of that of its loop, in what the loop computes. to are the values that are known.
-func replaceInLoop(v rowValue, to map[*uop.UOp]*uop.UOp) *uop.UOp {
+// renameLoop replaces the range of a loop in a value; to caches the results.
+func renameLoop(v rowValue, to map[*uop.UOp]*uop.UOp) *uop.UOp {
 	for _, u := range v.u.ToposortGated(func(u *uop.UOp) bool { return to[u] == nil && slices.Contains(u.Ranges(), v.inner) }) {
 		if to[u] != nil || !slices.Contains(u.Ranges(), v.inner) {
 			continue
@@ -139,17 +137,17 @@ func replaceInLoop(v rowValue, to map[*uop.UOp]*uop.UOp) *uop.UOp {
 	return to[v.u]
 }
 
-// scratchWork is how many operations a value has to take for it to be kept for the next loop.
+// scratchWork is the least number of operations for which a value is cached for the next loop.
 const scratchWork = 4
 
-// workOfValues is how many operations values take to compute from loads and reductions, and what is looked up.
+// workOfValues is the number of operations that compute values from loads and reductions, gathers included.
 func (m *Machine) workOfValues(values []*uop.UOp) map[*uop.UOp]float64 {
 	work := map[*uop.UOp]float64{}
 	for _, u := range values {
-		if u.Op == uop.Index && !looksUp(u) || u.Op == uop.Reduce || u.DType.IsIndex() || len(u.Ranges()) == 0 {
+		if u.Op == uop.Index && !isGather(u) || u.Op == uop.Reduce || u.DType.IsIndex() || len(u.Ranges()) == 0 {
 			continue
 		}
-		// What several operations need counts for one of them, what is the same for a whole row for none.
+		// A shared operand counts once; an operand that is invariant in the row does not count.
 		w := m.work(u)
 		for _, s := range u.Src {
 			if len(s.Ranges()) >= len(u.Ranges()) {
@@ -161,7 +159,7 @@ func (m *Machine) workOfValues(values []*uop.UOp) map[*uop.UOp]float64 {
 	return work
 }
 
-// innerOf are the ranges of a value that are not those of loops around stores.
+// innerOf are the ranges of a value that are not loops of stores.
 func (b *body) innerOf(u *uop.UOp) []*uop.UOp {
 	var out []*uop.UOp
 	for _, r := range u.Ranges() {
@@ -172,7 +170,7 @@ func (b *body) innerOf(u *uop.UOp) []*uop.UOp {
 	return out
 }
 
-// cacheRow computes a row of values first, and reads it where they were computed.
+// cacheRow computes a row of values into scratch memory, and reads it where they were computed.
 func (f *fuser) cacheRow(b *body, same []rowValue) *body {
 	v := same[0]
 	r := f.newRange(v.inner)

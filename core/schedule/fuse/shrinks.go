@@ -6,8 +6,8 @@ import (
 	"polygrad/core/uop"
 )
 
-// shrinkReductions moves a shrink of a reduction's result to the operand of the reduction: the gradient of a running sum is a part of
-// a sum over windows, most of which would be stored for nothing.
+// shrinkReductions moves a shrink of a reduction's result to its operand: the gradient of a running sum is a part of a sum over windows,
+// most of which would be stored for nothing.
 func shrinkReductions(root *uop.UOp) *uop.UOp {
 	order := root.Toposort()
 	if !slices.ContainsFunc(order, func(u *uop.UOp) bool { return u.Op == uop.Shrink }) {
@@ -23,20 +23,20 @@ func shrinkReductions(root *uop.UOp) *uop.UOp {
 	for _, u := range order {
 		to := rebuilt(u, t)
 		if u.Op == uop.Shrink && users[u.Src[0]] == 1 {
-			if v := shrunk(u.Src[0], to.Src[0], u.MovementPairs(), users); v != nil {
+			if v := shrinkOf(u.Src[0], to.Src[0], u.MovementPairs(), users); v != nil {
 				to = v.Reshape(u.Shape())
 			}
 		}
 		t.set(u, to)
 	}
 	out := t.get(root)
-	t.free()
+	t.reset()
 	return out
 }
 
-// shrunk is a part of a reduction, perhaps with other axes of size 1, of which nothing else is used; nil if it is something else. u is
-// the value with its old operands, v with its new ones.
-func shrunk(u, v *uop.UOp, bounds []uop.Pair, users map[*uop.UOp]int) *uop.UOp {
+// shrinkOf matches a shrink, perhaps reshaped by axes of size 1, that is the only use of a reduction; nil for other values. u is the value
+// with its old operands, v with its new ones.
+func shrinkOf(u, v *uop.UOp, bounds []uop.Pair, users map[*uop.UOp]int) *uop.UOp {
 	switch {
 	case users[u] != 1 || u.Op != v.Op:
 		return nil
@@ -69,7 +69,7 @@ func shrunk(u, v *uop.UOp, bounds []uop.Pair, users map[*uop.UOp]int) *uop.UOp {
 		if len(kept) > 0 {
 			return nil
 		}
-		return shrunk(u.Src[0], v.Src[0], all, users)
+		return shrinkOf(u.Src[0], v.Src[0], all, users)
 	case u.Op == uop.ReduceAxis:
 		a := u.Arg.(uop.AxisReduce)
 		in := slices.Clone(bounds)

@@ -9,7 +9,7 @@ import (
 // fuseSiblings merges kernels that read the same data.
 func (f *fuser) fuseSiblings() (changed bool) {
 	for j := 1; j < len(f.groups); j++ {
-		var needed access // of the groups after i that come before j whatever is done
+		var needed access // of the groups between i and j that must stay before j
 		for i := j - 1; i >= 0; i-- {
 			p, k := f.groups[i], f.groups[j]
 			apart := needed.dependsOn(&p.access)
@@ -30,8 +30,7 @@ func (f *fuser) fuseSiblings() (changed bool) {
 	return changed
 }
 
-// inSameLoops is group i in the loops of group j, or the other way round. apart says that a group between them needs i and
-// is needed by j.
+// inSameLoops merges group i into the loops of group j, or the other way round. apart: a group between them depends on i, and j on it.
 func (f *fuser) inSameLoops(i, j int, apart bool) (c candidate, before, after []*group) {
 	p, k := f.groups[i], f.groups[j]
 	switch {
@@ -51,8 +50,7 @@ func (f *fuser) inSameLoops(i, j int, apart bool) (c candidate, before, after []
 	return f.join(p.body, k.body), before, after
 }
 
-// join puts two bodies that do not need each other into the same loops, if they read the same data there. One of them
-// may have more loops inside of those.
+// join merges two independent bodies that read the same data into the same loops. One of them may have additional inner loops.
 func (f *fuser) join(a, b *body) candidate {
 	before := []*body{a, b}
 	if a, b = f.sameLoops(a, b); a == nil || b == nil {
@@ -66,7 +64,7 @@ func (f *fuser) join(a, b *body) candidate {
 	if m == nil {
 		return candidate{reason: ReadsOtherOrder}
 	}
-	outer, inner = outer.with(m, nil), inner.with(nil, inner.loops) // both simplified, so that equal loads are one
+	outer, inner = outer.with(m, nil), inner.with(nil, inner.loops) // simplifies both, so that equal loads are interned
 	out := f.shareReductionLoops(&body{loops: inner.loops, stores: append(slices.Clone(outer.stores), inner.stores...)})
 	if !sharesStreamedLoad(out, len(outer.stores)) {
 		return candidate{reason: NoStreamedLoad}
@@ -74,8 +72,7 @@ func (f *fuser) join(a, b *body) candidate {
 	return f.evaluate(out, valuesOf(m), before, false)
 }
 
-// loopsByCommonLoad finds for each loop of a one of b with the same stride in a load of the same buffer, nil if there is none
-// for one of them.
+// loopsByCommonLoad maps each loop of a to a loop of b with the same stride in a load of the same buffer; nil if one has none.
 func loopsByCommonLoad(a, b *body) map[*uop.UOp]*uop.UOp {
 	for _, x := range a.loads() {
 		for _, y := range b.loads() {
@@ -103,7 +100,7 @@ func loopsByStrides(from, to []*uop.UOp, x, y *uop.UOp) map[*uop.UOp]*uop.UOp {
 	return m
 }
 
-// sameLoops splits the one loop of a body as the loops of the other, if those go through as much.
+// sameLoops splits the single loop of a body like the loops of the other, if their trip counts agree.
 func (f *fuser) sameLoops(a, b *body) (*body, *body) {
 	switch {
 	case len(a.loops) == len(b.loops) || volume(a.loops) != volume(b.loops):
@@ -131,7 +128,7 @@ func (f *fuser) splitLike(b, like *body) *body {
 }
 
 // sharesStreamedLoad reports whether the first n stores and the others share a load that streams through the whole iteration
-// space. In a multi-pass body the row is in the cache, so that the load may stand in another loop.
+// space. In a multi-pass body the row is in the cache, so the load may be in another loop.
 func sharesStreamedLoad(b *body, n int) bool {
 	first, rest := &body{stores: b.stores[:n], loops: b.loops}, &body{stores: b.stores[n:], loops: b.loops}
 	all, cached := b.iterations(), b.multiPass()

@@ -199,7 +199,7 @@ func (p *parts) place(r *row, how coding, i *Inst) error {
 		case inVvvv:
 			p.vvvv = reg.Num()
 			if how == legacy {
-				if err := p.twoOperands(shape, j, i); err != nil {
+				if err := p.twoOperands(j, i); err != nil {
 					return err
 				}
 			}
@@ -221,7 +221,7 @@ func (p *parts) place(r *row, how coding, i *Inst) error {
 }
 
 // twoOperands checks that an instruction without VEX has one register as its Dst and first source.
-func (p *parts) twoOperands(shape *[4]operand, j int, i *Inst) error {
+func (p *parts) twoOperands(j int, i *Inst) error {
 	switch {
 	case j == 0 && i.Mem.None() && i.Src[0] == i.Dst: // shifts, whose register is in rm
 		return nil

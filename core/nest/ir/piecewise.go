@@ -6,11 +6,11 @@ import (
 )
 
 const (
-	// lookupSize is how many numbers a table of Lookup has.
+	// lookupSize is the number of entries of a Lookup table.
 	lookupSize = 32
 	// pieceDegree is the degree of the polynomials of tanhPieces.
 	pieceDegree = 5
-	// tanhFirst is where the pieces of tanh begin to halve an octave twice; below it there is one. From tanhOne on the F32 nearest to tanh is 1.
+	// From tanhFirst on a piece is a quarter of an octave; below it there is one piece. From tanhOne on tanh rounds to 1.
 	tanhFirst, tanhOne = 0.0625, 9.25
 	// pieceShift leaves two bits of the fraction of an F32, and its exponent.
 	pieceShift = 21
@@ -20,12 +20,12 @@ const (
 const (
 	powersTable = pieceDegree + 2
 	powers      = 16
-	// powersShift is a small number for which all of 2**(k/16) * e**powersShift are nearly F32s: within 0.29 * 2**-24, found by search. So
-	// one table is enough.
+	// powersShift is a small number, found by search, for which all 2**(k/16) * e**powersShift are within 0.29 * 2**-24 of an F32, so that
+	// a table without low parts is accurate enough.
 	powersShift = 0.0008797182687917569
 )
 
-// Table is the numbers of a Lookup.
+// Table returns a Lookup table.
 func Table(number uint64) *[lookupSize]float32 {
 	if number == powersTable {
 		return powersOf2()
@@ -33,7 +33,7 @@ func Table(number uint64) *[lookupSize]float32 {
 	return &tanhPieces()[number]
 }
 
-// powersOf2 are 2**(k/16) * e**powersShift, twice, as half the table is one vector.
+// powersOf2 are 2**(k/16) * e**powersShift, twice: half the table is one vector.
 var powersOf2 = sync.OnceValue(func() *[lookupSize]float32 {
 	t := &[lookupSize]float32{}
 	for k := range t {
@@ -42,7 +42,7 @@ var powersOf2 = sync.OnceValue(func() *[lookupSize]float32 {
 	return t
 })
 
-// powersRest is e**(r-powersShift) - 1 for |r| up to (ln 2)/32, a cubic: the term of the fourth degree is made up for by one of the second.
+// powersRest is a cubic for e**(r-powersShift) - 1 and |r| up to (ln 2)/32, economised: the quadratic term absorbs the quartic.
 var powersRest = func() []float64 {
 	const reach, s = math.Ln2 / (2 * powers), powersShift
 	const second = 0.5 + 2*(math.Sqrt2-1)*reach*reach/24
@@ -59,8 +59,8 @@ var tanhPieces = sync.OnceValue(func() *[pieceDegree + 2][lookupSize]float32 {
 		if from == tanhFirst {
 			from = 0
 		}
-		middle := exactNear(math.Tanh, from, to)
-		cs := pieceOf(math.Tanh, middle, from, to)
+		middle := exactPoint(math.Tanh, from, to)
+		cs := interpolate(math.Tanh, middle, from, to)
 		for k, c := range cs {
 			t[k][at] = float32(c)
 		}
@@ -69,8 +69,8 @@ var tanhPieces = sync.OnceValue(func() *[pieceDegree + 2][lookupSize]float32 {
 	return t
 })
 
-// exactNear is a number near the middle of a piece at which f is nearly an F32; 0 of one that begins at 0.
-func exactNear(f func(float64) float64, from, to float64) float64 {
+// exactPoint is a number near the middle of a piece at which f is nearly an F32; 0 for the piece that begins at 0.
+func exactPoint(f func(float64) float64, from, to float64) float64 {
 	if from == 0 {
 		return 0
 	}
@@ -85,9 +85,9 @@ func exactNear(f func(float64) float64, from, to float64) float64 {
 	return best
 }
 
-// pieceOf is a polynomial in x-middle that is f at middle, with an error near the least: (f(x)-f(middle))/(x-middle) is interpolated at the
-// roots of a Chebyshev polynomial, with divided differences.
-func pieceOf(f func(float64) float64, middle, from, to float64) [pieceDegree + 1]float64 {
+// interpolate is a near-minimax polynomial in x-middle that is exact at middle: (f(x)-f(middle))/(x-middle) is interpolated at Chebyshev
+// nodes with divided differences.
+func interpolate(f func(float64) float64, middle, from, to float64) [pieceDegree + 1]float64 {
 	var d, v [pieceDegree]float64
 	for k := range d {
 		d[k] = (from+to)/2 - middle + (to-from)/2*math.Cos((float64(k)+0.5)*math.Pi/pieceDegree)
@@ -109,7 +109,7 @@ func pieceOf(f func(float64) float64, middle, from, to float64) [pieceDegree + 1
 	return cs
 }
 
-// tanhByPieces is tanh of an F32: its exponent and the next bits say which polynomial is taken.
+// tanhByPieces is tanh of an F32: its exponent and the next two bits select a polynomial.
 func (g formula) tanhByPieces(x *Value) *Value {
 	a := g.atMost(g.abs(x), tanhOne)
 	which := g.shr(g.b.Legal(Max, g.i, g.bits(a), g.int(int64(math.Float32bits(tanhFirst)))), pieceShift)
@@ -122,7 +122,7 @@ func (g formula) tanhByPieces(x *Value) *Value {
 	return g.floats(g.ior(g.bits(t), g.iand(g.bits(x), g.top())))
 }
 
-// lookup is entries of a table.
+// lookup emits a Lookup.
 func (b *Builder) lookup(table uint64, which *Value) *Value {
 	if which.Op == Const {
 		return b.Float(F32, float64(Table(table)[which.Bits%lookupSize]))

@@ -7,20 +7,20 @@ import (
 	"polygrad/core/uop"
 )
 
-// mostFew is how many rows are few. What the rows of a product share is packed for many of them, which takes longer than
-// the products of a few.
-const mostFew = 6
+// maxFewRows is the largest number of rows for which a product has a kernel of its own: packing the operand that the rows share takes
+// longer than the product of a few.
+const maxFewRows = 6
 
-// Few is a kernel for at most so many of its rows, whose number is a variable.
-type Few struct {
+// FewRows is the version of a kernel for at most Most rows, whose number is a variable.
+type FewRows struct {
 	List     []*uop.UOp
 	Variable string
 	Most     int64
 }
 
-// ForFew is the kernel of a list for few rows, nil if it needs no other one than for many: no variable is the number of its
-// rows, or these share nothing that a reduction reads.
-func ForFew(list []*uop.UOp) *Few {
+// ForFewRows returns the version of a kernel for few rows, nil if it would be the same: the number of rows is not a variable, or the
+// rows share no operand of a reduction.
+func ForFewRows(list []*uop.UOp) *FewRows {
 	if !slices.ContainsFunc(list, func(u *uop.UOp) bool { return u.Op == uop.DefineVar }) {
 		return nil
 	}
@@ -33,7 +33,7 @@ func ForFew(list []*uop.UOp) *Few {
 		return nil
 	}
 	a := v.Arg.(uop.VarArg)
-	if lo, ok := a.Min.Int64(); !ok || lo > mostFew {
+	if lo, ok := a.Min.Int64(); !ok || lo > maxFewRows {
 		return nil
 	}
 	to := make(map[*uop.UOp]*uop.UOp, len(list))
@@ -46,15 +46,14 @@ func ForFew(list []*uop.UOp) *Few {
 			}
 		}
 		if to[u] = u.With(src...); u == v {
-			to[u] = u.WithArg(uop.VarArg{Name: a.Name, Min: a.Min, Max: uop.Int(mostFew)})
+			to[u] = u.WithArg(uop.VarArg{Name: a.Name, Min: a.Min, Max: uop.Int(maxFewRows)})
 		}
 		few[i] = to[u]
 	}
-	return &Few{few, a.Name, mostFew}
+	return &FewRows{few, a.Name, maxFewRows}
 }
 
-// variableRows is the variable that is the number of iterations of a loop in a region around reductions that read the same
-// elements in each of them, nil for none.
+// variableRows finds a variable that is the trip count of a loop around reductions with a loop-invariant operand, nil for none.
 func variableRows(f *analysis.Facts, r *analysis.Region) *uop.UOp {
 	for _, in := range r.Loops() {
 		if !in.Writes {
@@ -64,7 +63,7 @@ func variableRows(f *analysis.Facts, r *analysis.Region) *uop.UOp {
 		for v.Op == uop.Cast {
 			v = v.Src[0]
 		}
-		if v.Op == uop.DefineVar && in.Bound() > 4*mostFew && in.Collects() {
+		if v.Op == uop.DefineVar && in.Bound() > 4*maxFewRows && in.Collects() {
 			byRow := f.Slopes(in.Rng)
 			for _, a := range in.Accesses(1, nil) {
 				if a.Times > 1 && a.U.Op == uop.Load && !byRow.Of(a.U.Src[0]).Depends {

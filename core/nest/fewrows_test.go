@@ -50,14 +50,14 @@ func TestForFew(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			few := nest.ForFew(p.Linear)
+			few := nest.ForFewRows(p.Linear)
 			if (few != nil) != c.want {
 				t.Fatalf("a form for few rows: %v, expected %v", few != nil, c.want)
 			}
 			if few == nil {
 				return
 			}
-			if again := nest.ForFew(few.List); few.Variable != "n" || again != nil || len(few.List) != len(p.Linear) {
+			if again := nest.ForFewRows(few.List); few.Variable != "n" || again != nil || len(few.List) != len(p.Linear) {
 				t.Errorf("variable %s, %d nodes, expected n and %d; a form of the form: %v", few.Variable, len(few.List), len(p.Linear), again != nil)
 			}
 		})

@@ -9,8 +9,8 @@ import (
 	"polygrad/core/uop"
 )
 
-// TestSeldom: what hardly any element needs is computed in a loop of its own, after whatever the result is converted to.
-func TestSeldom(t *testing.T) {
+// TestUnlikely: what hardly any element needs is computed behind a branch, after whatever the result is converted to.
+func TestUnlikely(t *testing.T) {
 	for name, f := range map[string]func(x, y *uop.UOp) (*uop.UOp, error){
 		"mod": tensor.Mod, "truncmod": tensor.TruncMod, "floordiv": tensor.FloorDiv,
 		"lgamma": func(x, _ *uop.UOp) (*uop.UOp, error) { return tensor.Lgamma(x) },
@@ -21,8 +21,8 @@ func TestSeldom(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if text := native(t, name, g, 1000, y); !strings.Contains(text, "(seldom)") {
-			t.Errorf("%s has no loop for what is seldom:\n%s", name, text)
+		if text := native(t, name, g, 1000, y); !strings.Contains(text, "(unlikely)") {
+			t.Errorf("%s has no branch around the unlikely case:\n%s", name, text)
 		}
 	}
 }
