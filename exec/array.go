@@ -10,8 +10,8 @@ import (
 	"polygrad/exec/device"
 )
 
-// An Array is memory of a buffer that stays on a device with memory of its own: the host's memory is copied there before the first program
-// that reads it, and what programs write is copied back when the host asks for it. A Binding without one is copied there for each run.
+// An Array is a buffer that stays in the memory of a device: the host's memory is copied there before the first program that reads it, and
+// copied back when the host reads it. A Binding without an Array is copied for each run.
 //
 // An Array may be bound in programs of any executor; it moves to the device that uses it.
 type Array struct {
@@ -20,10 +20,10 @@ type Array struct {
 	mu sync.Mutex
 	// on is the memory on a device, nil for none.
 	on *onDevice
-	// device and host say whose memory has the elements; neither, if nobody has written them.
+	// device and host say whose memory is up to date; neither, if the elements were never written.
 	device, host bool
 	changes      int64 // by programs and the host
-	// lent: a program may write the memory on the device at any time, so what the host has of it is old at once.
+	// lent: a program may write the memory on the device at any time, so the host's copy is never up to date.
 	lent bool
 	// arrived counts the fetches of lent memory whose elements the host has, but has not read yet.
 	arrived int
@@ -129,7 +129,7 @@ func (a *Array) Lend(e *Executor, host []byte) (buffer uintptr, ok bool, err err
 	return buffer, true, nil
 }
 
-// Adopt is an Array on a program's buffer. ok is false if the device has no such buffers.
+// Adopt makes an Array of a program's buffer. ok is false if the device has no such buffers.
 func (e *Executor) Adopt(buffer uintptr, offset, bytes, room int64) (a *Array, ok bool, err error) {
 	x, ok := e.dev.(device.Exchanger)
 	if !ok {
@@ -241,8 +241,8 @@ func (a *Array) Fetch() (f *Fetch, number int32, err error) {
 	return f, number, err
 }
 
-// Arrived gives the elements to the host's memory, unless they have changed since the fetch began. Those of lent memory are for the next Read
-// alone.
+// Arrived stores the elements to the host's memory, unless they have changed since the fetch began. Those of lent memory are valid for the
+// next Read only.
 func (f *Fetch) Arrived(host []byte) {
 	f.a.mu.Lock()
 	defer f.a.mu.Unlock()

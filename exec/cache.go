@@ -8,7 +8,7 @@ import (
 	"polygrad/exec/device"
 )
 
-// The caches of programs are bounded in bytes. When they are full, what was not found again since they were full the last time goes.
+// The caches of programs are bounded in bytes. When they are full, entries that had no hit since the last time are evicted.
 
 // limits bound the caches.
 type limits struct {
@@ -20,7 +20,7 @@ type limits struct {
 func usual() limits {
 	l := limits{bytes: settings.CacheBytes(1), few: 16, constants: 8}
 	if runtime.GOARCH == "wasm" {
-		l.constants = 1 // the engine compiles for longer, and runs new code slowly
+		l.constants = 1 // the engine compiles slowly, and runs new code slowly
 	}
 	return l
 }
@@ -60,8 +60,8 @@ func (e *Executor) keep(root *uop.UOp, p *plan) {
 	}
 }
 
-// evict forgets the plans that were not found again since the last call, all of them if the others take most of the bytes. Whoever
-// holds a plan keeps its kernels.
+// evict drops the plans that had no hit since the last call, or all of them if the others take most of the bytes. A plan that is in use
+// keeps its kernels.
 func (e *Executor) evict() {
 	e.launches, e.code = 0, 0
 	used := map[device.Kernel]bool{}

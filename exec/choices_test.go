@@ -157,13 +157,19 @@ func TestChoices(t *testing.T) {
 
 // choiceKernels make values of 32-bit floats from a function that makes inputs.
 var choiceKernels = map[string]func(in func(dims ...int64) *uop.UOp) *uop.UOp{
-	"product":   func(in func(...int64) *uop.UOp) *uop.UOp { return must(tensor.MatMul(in(37, 40), in(40, 50))) },
-	"product b": func(in func(...int64) *uop.UOp) *uop.UOp { return must(tensor.MatMul(in(37, 40), turned(in(50, 40)))) },
-	"product a": func(in func(...int64) *uop.UOp) *uop.UOp { return must(tensor.MatMul(turned(in(33, 29)), in(33, 48))) },
+	"product": func(in func(...int64) *uop.UOp) *uop.UOp { return must(tensor.MatMul(in(37, 40), in(40, 50))) },
+	"product b": func(in func(...int64) *uop.UOp) *uop.UOp {
+		return must(tensor.MatMul(in(37, 40), permuted(in(50, 40))))
+	},
+	"product a": func(in func(...int64) *uop.UOp) *uop.UOp {
+		return must(tensor.MatMul(permuted(in(33, 29)), in(33, 48)))
+	},
 	"batch": func(in func(...int64) *uop.UOp) *uop.UOp {
 		return must(tensor.MatMul(in(3, 2, 17, 20), in(3, 2, 20, 33)))
 	},
-	"long product": func(in func(...int64) *uop.UOp) *uop.UOp { return must(tensor.MatMul(in(7, 310), turned(in(20, 310)))) },
+	"long product": func(in func(...int64) *uop.UOp) *uop.UOp {
+		return must(tensor.MatMul(in(7, 310), permuted(in(20, 310))))
+	},
 	"long batch": func(in func(...int64) *uop.UOp) *uop.UOp {
 		return must(tensor.Sum(must(tensor.Mul(in(3, 5, 9, 1, 40), in(3, 1, 9, 18, 40))), []int{2, 4}, false))
 	},
@@ -171,12 +177,12 @@ var choiceKernels = map[string]func(in func(dims ...int64) *uop.UOp) *uop.UOp{
 	"sum rows":   func(in func(...int64) *uop.UOp) *uop.UOp { return must(tensor.Sum(in(40, 150), []int{0}, false)) },
 	"sum lanes":  func(in func(...int64) *uop.UOp) *uop.UOp { return must(tensor.Sum(in(40, 75), []int{1}, false)) },
 	"softmax":    func(in func(...int64) *uop.UOp) *uop.UOp { return must(tensor.Softmax(in(9, 70), 1)) },
-	"turn":       func(in func(...int64) *uop.UOp) *uop.UOp { v := turned(in(33, 50)); return v.Add(v) },
+	"turn":       func(in func(...int64) *uop.UOp) *uop.UOp { v := permuted(in(33, 50)); return v.Add(v) },
 	"broadcast":  func(in func(...int64) *uop.UOp) *uop.UOp { return must(tensor.Add(in(20, 30), in(30))) },
 	"three axes": func(in func(...int64) *uop.UOp) *uop.UOp { return must(tensor.Sum(in(5, 20, 33), []int{1}, false)) },
 }
 
-func turned(u *uop.UOp) *uop.UOp { return u.Permute([]int{1, 0}) }
+func permuted(u *uop.UOp) *uop.UOp { return u.Permute([]int{1, 0}) }
 
 func runChoices(t *testing.T, e *exec.Executor, r *rand.Rand, build func(in func(dims ...int64) *uop.UOp) *uop.UOp) {
 	g := symbolic.NewGraph()

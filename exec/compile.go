@@ -37,7 +37,7 @@ func (e *Executor) compile(sched *schedule.Schedule) ([]*kernel, error) {
 		asts[i] = e.asts.Import(k.AST)
 		if e.kernels[asts[i]] == nil && !seen[asts[i]] {
 			seen[asts[i]] = true
-			if dt, _ := lacking(e.dev.Target(), asts[i]); dt != nil {
+			if dt, _ := missingType(e.dev.Target(), asts[i]); dt != nil {
 				elsewhere = append(elsewhere, asts[i])
 			} else {
 				fresh = append(fresh, asts[i])
@@ -55,7 +55,7 @@ func (e *Executor) compile(sched *schedule.Schedule) ([]*kernel, error) {
 		}
 		e.keepKernels(fresh, progs, code)
 	}
-	progs, code, err := e.compileElsewhere(elsewhere)
+	progs, code, err := e.compileForHost(elsewhere)
 	if err != nil {
 		return nil, err
 	}

@@ -2,16 +2,16 @@ package exec
 
 import "slices"
 
-// Kernels that depend on no input of a request, such as those that compute the tables of a Fourier transform, compute the same values in
-// each run of its plan. From the second run on these are kept, up to a limit, and the kernels are left out.
+// Run-invariant kernels, which depend on no input of a request (the tables of a Fourier transform), compute the same values in each run of
+// its plan. From the second run on their results are kept, up to a limit, and the kernels are skipped.
 
-// mostKept is how many bytes of such values a plan keeps at most.
-const mostKept = 64 << 20
+// maxKeptBytes limits the kept results of a plan.
+const maxKeptBytes = 64 << 20
 
-// constants are what a plan computes in the same way in each run.
+// constants are the run-invariant results of a plan.
 type constants struct {
-	launch []bool // per launch: it computes such values only
-	kept   []kept // those that other launches read
+	launch []bool // per launch: it is run-invariant
+	kept   []kept // the results that other launches read
 	bytes  int64
 }
 
@@ -72,7 +72,7 @@ func (p *plan) findConstants(sizes []int64, outs [][]int) *constants {
 		c.kept = append(c.kept, kept{s, c.bytes})
 		c.bytes += aligned(sizes[s])
 	}
-	if len(c.kept) == 0 || c.bytes > mostKept {
+	if len(c.kept) == 0 || c.bytes > maxKeptBytes {
 		return nil
 	}
 	return c

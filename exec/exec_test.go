@@ -190,7 +190,7 @@ func TestAssignTwice(t *testing.T) {
 	b.expect(m, 24, 42)
 }
 
-func TestErrorsLeaveEverythingAsItIs(t *testing.T) {
+func TestErrorsChangeNothing(t *testing.T) {
 	b := newBench(t)
 	out := []float32{7, 7}
 	bo := b.floats(out...)

@@ -40,10 +40,10 @@ func TestLayoutsOfProducts(t *testing.T) {
 		return func(in func(...int64) *uop.UOp) *uop.UOp { return must(tensor.MatMul(in(m, k), in(k, n))) }
 	}
 	turnedB := func(m, k, n int64) func(in func(...int64) *uop.UOp) *uop.UOp {
-		return func(in func(...int64) *uop.UOp) *uop.UOp { return must(tensor.MatMul(in(m, k), turned(in(n, k)))) }
+		return func(in func(...int64) *uop.UOp) *uop.UOp { return must(tensor.MatMul(in(m, k), permuted(in(n, k)))) }
 	}
 	turnedA := func(m, k, n int64) func(in func(...int64) *uop.UOp) *uop.UOp {
-		return func(in func(...int64) *uop.UOp) *uop.UOp { return must(tensor.MatMul(turned(in(k, m)), in(k, n))) }
+		return func(in func(...int64) *uop.UOp) *uop.UOp { return must(tensor.MatMul(permuted(in(k, m)), in(k, n))) }
 	}
 	m := ir.AVX512
 	m.L1, m.L2, m.L3 = 48<<10, 2<<20, 4<<20

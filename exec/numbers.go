@@ -12,8 +12,8 @@ import (
 // request, starts of slices and widths of padding are variables. Arithmetic with an argument has the bits of that with a constant; only
 // the order of a sum may be another one.
 
-// familyKey is a request with arguments for all numbers, and how many buffers it has without them: an argument looks like a buffer of one
-// element, which another request may have in its place.
+// familyKey is a request with arguments for all numbers, and the number of its other buffers: an argument looks like a buffer of one element
+// of another request.
 type familyKey struct {
 	blank   *uop.UOp
 	buffers int
@@ -24,7 +24,7 @@ type family struct {
 	seen   int
 	first  []uop.Const // the numbers of the first member
 	varies []bool      // which have differed since
-	used   bool        // since the caches were full
+	used   bool        // since the last eviction
 }
 
 // number is a number of a request that may be an argument: a constant, or the start of a slice or of padding along an axis.
@@ -40,8 +40,8 @@ func (n number) value() uop.Const {
 	return uop.Int(n.node.MovementPairs()[n.axis].Lo.N)
 }
 
-// share finds what a request is compiled as that is made anew for each run, and its plan if there is one; the request's buffers, its
-// variables and s.numbers are the arguments. The caller holds building.
+// share finds the form in which a request that is rebuilt for each run is compiled, and its plan if there is one; the arguments are the
+// request's buffers, its variables and s.numbers. The caller holds building.
 func (e *Executor) share(root *uop.UOp, s *Step) (general *uop.UOp, inputs []*uop.UOp) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -73,7 +73,7 @@ func (e *Executor) share(root *uop.UOp, s *Step) (general *uop.UOp, inputs []*uo
 	return general, inputs
 }
 
-// family counts a member of a family, and returns its numbers that are to be arguments.
+// family counts a member of a family, and returns the numbers that become arguments.
 func (e *Executor) family(nodes []*uop.UOp, numbers []number, buffers int) (varying []number) {
 	key := familyKey{withArguments(nodes, numbers, buffers), buffers}
 	f := e.families[key]
@@ -95,9 +95,9 @@ func (e *Executor) family(nodes []*uop.UOp, numbers []number, buffers int) (vary
 	return varying
 }
 
-// foldsOtherwise are the operations whose value for constants is not what a kernel computes for arguments, to the last bit: exact
-// functions, the positions of an axis, and powers, of which those with a constant exponent are products, and integers have no others.
-var foldsOtherwise = uop.Ops(uop.ReduceAxis, uop.Pow, uop.Exp2, uop.Log2, uop.Sin)
+// foldsDifferently are the operations for which constant folding and a kernel with arguments may differ in the last bit: exact functions,
+// positions of an axis, and powers (products if the exponent is constant, as it must be for integers).
+var foldsDifferently = uop.Ops(uop.ReduceAxis, uop.Pow, uop.Exp2, uop.Log2, uop.Sin)
 
 // numbersOf are the numbers of a request that may be arguments. The body of a REPEAT reads its own sources alone.
 func numbersOf(nodes []*uop.UOp) []number {
@@ -111,7 +111,7 @@ func numbersOf(nodes []*uop.UOp) []number {
 	for i := len(nodes) - 1; i >= 0; i-- {
 		u := nodes[i]
 		for _, s := range u.Src {
-			if folded[u] || u.Op == uop.Repeat && s == u.Src[0] || !reads[s] && foldsOtherwise.Has(u.Op) {
+			if folded[u] || u.Op == uop.Repeat && s == u.Src[0] || !reads[s] && foldsDifferently.Has(u.Op) {
 				folded[s] = true
 			}
 		}
@@ -133,7 +133,7 @@ func numbersOf(nodes []*uop.UOp) []number {
 	return numbers
 }
 
-// isNumber reports whether a node is a finite constant on a device: sizes are on none, and infinities say which elements do not count.
+// isNumber reports whether a node is a finite constant on a device: sizes have no device, and infinities are masks.
 func isNumber(u *uop.UOp) bool {
 	if u.Op != uop.ConstOp || len(u.Src) != 1 || u.Src[0].Op != uop.Device {
 		return false

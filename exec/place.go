@@ -26,8 +26,8 @@ func (s span) with(b device.Buffer, n int64) span {
 
 func (s span) size() uintptr { return s.hi - s.lo }
 
-// place assigns memory to the temporaries, and to inputs that the device cannot use in place, but to those that only the launches use that
-// have run on the host.
+// place assigns memory to temporaries and to inputs that the device cannot use in place, except inputs used only by launches that ran on
+// the host.
 func (p *plan) place(r *run, hostRan bool) error {
 	var near span
 	need := p.arena
@@ -39,7 +39,7 @@ func (p *plan) place(r *run, hostRan bool) error {
 		}
 		need += n
 	case p.pool.limits.Reach > 0:
-		need += p.stageFar(r, &near)
+		need += p.stageUnreachable(r, &near)
 	}
 	if need == 0 {
 		return nil
@@ -74,7 +74,7 @@ func (p *plan) stage(r *run, i int) int64 {
 	return aligned(p.bytes[i])
 }
 
-// stageAll stages all inputs, for a device with memory of its own, but arrays, which are there or go there. Empty inputs get some memory, too.
+// stageAll stages all inputs except arrays, for a device with its own memory. Empty inputs get some memory, too.
 func (p *plan) stageAll(r *run, hostRan bool) (bytes int64, err error) {
 	for i := range p.bytes {
 		if hostRan && !p.host.others[i] {
@@ -91,8 +91,8 @@ func (p *plan) stageAll(r *run, hostRan bool) (bytes int64, err error) {
 	return bytes, nil
 }
 
-// stageFar stages the inputs out of reach of the largest one. near is set to the range of the others.
-func (p *plan) stageFar(r *run, near *span) (bytes int64) {
+// stageUnreachable stages the inputs out of reach of the largest one. near is set to the range of the others.
+func (p *plan) stageUnreachable(r *run, near *span) (bytes int64) {
 	largest := -1
 	for i, n := range p.bytes {
 		if n > 0 && (largest < 0 || n > p.bytes[largest]) {

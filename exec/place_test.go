@@ -17,7 +17,7 @@ type reaching struct {
 
 func (r reaching) Limits() device.Limits { return device.Limits{HostMemory: true, Reach: r.reach} }
 
-func TestStagingCopiesWhatIsFar(t *testing.T) {
+func TestStagingCopiesUnreachableInputs(t *testing.T) {
 	near, far := make([]float32, 1024), make([]float32, 4)
 	p := &plan{pool: newPool(reaching{interp.New(), 1}, 0), inputs: 2, slots: 2, bytes: []int64{4096, 16}, written: []bool{false, true}, overwritten: make([]bool, 2)}
 	far[0] = 7

@@ -189,7 +189,7 @@ func (p *plan) layout(sched *schedule.Schedule) []int {
 			continue
 		}
 		off := s.Offset
-		if s.Output >= 0 { // results are allocated by us
+		if s.Output >= 0 { // results that the caller does not provide
 			off = p.arena
 			p.arena += aligned(s.Size * int64(s.DType.Itemsize()))
 		}
@@ -217,7 +217,7 @@ func fixed(v *uop.UOp) bool {
 	return ok
 }
 
-// overwrites reports whether one kernel stores all elements of a slot, and none reads it: places that are found in memory may be some only.
+// overwrites reports whether one kernel stores all elements of a slot and none reads it; indirect stores may not cover all elements.
 func overwrites(s *schedule.Schedule, slot int) bool {
 	users := 0
 	for _, k := range s.Kernels {

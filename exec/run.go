@@ -109,7 +109,7 @@ func (p *plan) launch(r *run, first, last int, loops []loop, stop *func() bool, 
 			for loops = inner; len(loops) > 0 && loops[0].first < l.last; loops = loops[1:] {
 			}
 			for n := range l.count {
-				if on, err := l.goesOn(r); !on || err != nil {
+				if on, err := l.conditionHolds(r); !on || err != nil {
 					if err != nil {
 						return err
 					}
@@ -142,8 +142,8 @@ func (p *plan) launch(r *run, first, last int, loops []loop, stop *func() bool, 
 	return nil
 }
 
-// goesOn reports whether the condition of another iteration holds.
-func (l *loop) goesOn(r *run) (bool, error) {
+// conditionHolds reports whether the condition of another iteration holds.
+func (l *loop) conditionHolds(r *run) (bool, error) {
 	if l.while < 0 {
 		return true, nil
 	}
@@ -198,7 +198,7 @@ func (l *launch) run(r *run) error {
 	for i, v := range l.vars {
 		vars[i] = r.vals[v]
 	}
-	if h, ok := l.code.(*hosted); ok {
+	if h, ok := l.code.(*hostKernel); ok {
 		return h.launch(r.queue, args, vars)
 	}
 	return r.queue.Launch(l.code, args, vars)

@@ -29,7 +29,7 @@ type shapeKeeper interface{ KeepsShapes() bool }
 // loop in order could not wait for.
 func cut(root *uop.UOp, target *lower.Target, fusion *fuse.Options, buffers int, shapes bool) (*schedule.Schedule, error) {
 	return schedule.Repeated(root, func(root *uop.UOp) (*schedule.Schedule, error) {
-		root = storeApart(schedule.Expand(root), target)
+		root = storeMissingTypes(schedule.Expand(root), target)
 		if fusion == nil {
 			opts := []schedule.Option{schedule.WithMaxBuffers(buffers)}
 			if shapes {
@@ -48,7 +48,7 @@ func (e *Executor) check(s *schedule.Schedule) error {
 		if most > 0 && len(k.Bufs) > most {
 			return fmt.Errorf("exec.Compile: kernel %d of %d takes %d buffers, expected at most %d on device %s", i+1, len(s.Kernels), len(k.Bufs), most, e.dev.Name())
 		}
-		if dt, u := lacking(target, k.AST); dt != nil && !e.pool.limits.Elsewhere {
+		if dt, u := missingType(target, k.AST); dt != nil && !e.pool.limits.HostFallback {
 			return fmt.Errorf("exec.Compile: device %s has no %s, which kernel %d of %d needs for %s", e.dev.Name(), dt.NumpyName(), i+1, len(s.Kernels), u.Op)
 		}
 	}

@@ -40,7 +40,7 @@ func TestStreams(t *testing.T) {
 		return func(in func(...int64) *uop.UOp) *uop.UOp { return must(tensor.Mul(in(n), in(n))) }
 	}
 	turn := func(rows, columns int64) func(in func(...int64) *uop.UOp) *uop.UOp {
-		return func(in func(...int64) *uop.UOp) *uop.UOp { v := turned(in(rows, columns)); return v.Add(v) }
+		return func(in func(...int64) *uop.UOp) *uop.UOp { v := permuted(in(rows, columns)); return v.Add(v) }
 	}
 	softmax := func(rows, columns int64) func(in func(...int64) *uop.UOp) *uop.UOp {
 		return func(in func(...int64) *uop.UOp) *uop.UOp { return must(tensor.Softmax(in(rows, columns), 1)) }

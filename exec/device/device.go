@@ -36,8 +36,8 @@ type Limits struct {
 	Reach uintptr
 	// Buffers is the limit of buffers of a kernel, 0 for none.
 	Buffers int
-	// Elsewhere: kernels that need a type that the device lacks run on the host.
-	Elsewhere bool
+	// HostFallback: kernels that need a type that the device lacks run on the host.
+	HostFallback bool
 }
 
 // Fuser is a Device with fused kernels.

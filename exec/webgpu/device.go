@@ -204,7 +204,7 @@ func (d *Device) Target() *lower.Target { return d.target }
 
 // Limits are memory of its own, the adapter's number of buffers, and float64 on the host.
 func (d *Device) Limits() device.Limits {
-	return device.Limits{Buffers: int(d.last().limits.buffers), Elsewhere: true}
+	return device.Limits{Buffers: int(d.last().limits.buffers), HostFallback: true}
 }
 
 // Fusion are the limits of fusion.

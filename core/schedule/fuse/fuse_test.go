@@ -335,7 +335,7 @@ func TestHazards(t *testing.T) {
 }
 
 // A value on the way from one kernel to another keeps both apart if a third kernel must run between them.
-func TestNothingRunsInCircles(t *testing.T) {
+func TestMergesMakeNoCycles(t *testing.T) {
 	g := newGraph(t)
 	x := g.in(64, 128)
 	sums := x.ReduceAxes(uop.Add, 1)                                // rows
@@ -346,7 +346,7 @@ func TestNothingRunsInCircles(t *testing.T) {
 }
 
 // What is computed of all rows stays out of a kernel whose rows threads share.
-func TestWholesRunBeforeRows(t *testing.T) {
+func TestValuesOfAllRowsStayOutOfRowLoops(t *testing.T) {
 	g := newGraph(t)
 	x := g.in(768, 768)
 	whole := softmax(x.ReduceAxes(uop.Add, 1), 0)
@@ -364,7 +364,7 @@ func TestWholesRunBeforeRows(t *testing.T) {
 }
 
 // Reductions that need each other stay in one kernel where their rows are long: memory takes longer than they wait.
-func TestLongRowsDoNotWait(t *testing.T) {
+func TestLongRowsHideReductionLatency(t *testing.T) {
 	for columns, kernels := range map[int64]int{8: 2, 2048: 1} {
 		g := newGraph(t)
 		g.expect(g.fused(options, softmax(softmax(g.in(256, columns), 1), 1)), kernels)

@@ -16,7 +16,7 @@ func (g graph) sorted(n int64) *uop.UOp {
 }
 
 // A pass over the digits of a sort moves each element in the loop that finds its place: places of elements are not stored.
-func TestElementsMoveWhereTheirPlacesAreFound(t *testing.T) {
+func TestIndirectStoresJoinTheirAddresses(t *testing.T) {
 	const n = 1000
 	for _, c := range []struct {
 		name   string

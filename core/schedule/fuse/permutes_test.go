@@ -8,7 +8,7 @@ import (
 )
 
 // Functions, reductions and pads of a turned view become one view of what is computed in the order of memory.
-func TestTurnsSink(t *testing.T) {
+func TestPermutesSink(t *testing.T) {
 	g := newGraph(t)
 	x := g.in(64, 32)
 	turned := x.Permute([]int{1, 0})
@@ -56,7 +56,7 @@ func TestReductionsInMemoryOrder(t *testing.T) {
 
 // A function of two values that lie in different orders, a view that keeps rows, and one that turns back what had been turned before
 // its windows were taken stay.
-func TestTurnsStay(t *testing.T) {
+func TestPermutesThatDoNotSink(t *testing.T) {
 	g := newGraph(t)
 	for _, u := range []*uop.UOp{
 		g.in(64, 32).Permute([]int{1, 0}).Add(g.in(32, 64)),

@@ -49,7 +49,7 @@ func TestSumsAreScattered(t *testing.T) {
 }
 
 // Rows of a padded table that are looked up where their terms are scattered are loads there, too.
-func TestLookedUpTermsAreLoads(t *testing.T) {
+func TestGatheredTermsAreLoads(t *testing.T) {
 	g := newGraph(t)
 	must := func(u *uop.UOp, err error) *uop.UOp {
 		if err != nil {

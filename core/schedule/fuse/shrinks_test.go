@@ -20,7 +20,7 @@ func TestReductionsAreShrunk(t *testing.T) {
 }
 
 // Of a sum of which nothing is used nothing is left.
-func TestNothingOfAReduction(t *testing.T) {
+func TestEmptyPartOfAReduction(t *testing.T) {
 	g := newGraph(t)
 	sums := g.in(4, 3, 5).ReduceAxes(uop.Add, 2)
 	none := sums.Shrink([]uop.Pair{{Hi: uop.N(4)}, {Hi: uop.N(3)}, {Lo: uop.N(0), Hi: uop.N(0)}})

@@ -15,9 +15,9 @@ import (
 	"polygrad/tests/levels"
 )
 
-// TestPairs adds values that belong to all elements of short rows, and to all rows, to the elements, of rows around the
+// TestPairedVectorAxes adds values that belong to all elements of short rows, and to all rows, to the elements, of rows around the
 // sizes of vectors: two axes are one of vectors then.
-func TestPairs(t *testing.T) {
+func TestPairedVectorAxes(t *testing.T) {
 	for _, d := range append(levels.Native(t), wasm.New(), nested.New(ir.AVX512), nested.New(ir.AVX2), nested.New(ir.SSE4)) {
 		e := exec.New(d)
 		for _, short := range []int64{2, 3, 4, 5, 7, 8, 16} {

@@ -35,9 +35,9 @@ func fetches(b *ir.Block) bool {
 	return slices.ContainsFunc(b.Items, func(i ir.Item) bool { return i.Prefetch != nil || i.Loop != nil && fetches(i.Loop.Body) })
 }
 
-// TestFarMatricesAreFetched compiles products with what is added to them: it is fetched ahead if it is larger than the
+// TestLargeEpilogueOperandsArePrefetched compiles products with what is added to them: it is fetched ahead if it is larger than the
 // second cache.
-func TestFarMatricesAreFetched(t *testing.T) {
+func TestLargeEpilogueOperandsArePrefetched(t *testing.T) {
 	for _, c := range []struct {
 		rows int64
 		want bool

@@ -16,8 +16,8 @@ import (
 	"polygrad/tests/levels"
 )
 
-// TestTurns copies matrices and cubes with their axes in another order, of sizes around those of vectors and tiles.
-func TestTurns(t *testing.T) {
+// TestPermutedCopies copies matrices and cubes with their axes in another order, of sizes around those of vectors and tiles.
+func TestPermutedCopies(t *testing.T) {
 	shapes := [][]int64{{16, 16}, {64, 64}, {33, 70}, {130, 48}, {17, 15}, {5, 3, 40}, {3, 32, 35}, {20, 21, 22}}
 	for _, d := range append(levels.Native(t), wasm.New(), nested.New(ir.AVX512), nested.New(ir.AVX2), nested.New(ir.SSE4)) {
 		e := exec.New(d)
@@ -27,31 +27,31 @@ func TestTurns(t *testing.T) {
 				order = []int{2, 0, 1}
 			}
 			t.Run(fmt.Sprintf("%s/%v", d.Name(), s), func(t *testing.T) {
-				turn[float32](t, e, uop.Float32, s, order)
-				turn[float64](t, e, uop.Float64, s, order)
-				turn[uint8](t, e, uop.Uint8, s, order)
-				turn[int64](t, e, uop.Int64, s, order)
-				turn[int16](t, e, uop.Int16, s, order)
+				permutedCopy[float32](t, e, uop.Float32, s, order)
+				permutedCopy[float64](t, e, uop.Float64, s, order)
+				permutedCopy[uint8](t, e, uop.Uint8, s, order)
+				permutedCopy[int64](t, e, uop.Int64, s, order)
+				permutedCopy[int16](t, e, uop.Int16, s, order)
 			})
 		}
 	}
 }
 
-// TestGreatTurns copies matrices that are written around the caches, in memory that allows that and in memory that does not.
-func TestGreatTurns(t *testing.T) {
+// TestLargeTransposes copies matrices that are written around the caches, in memory that allows that and in memory that does not.
+func TestLargeTransposes(t *testing.T) {
 	for _, d := range levels.Native(t) {
 		e := exec.New(d)
 		for _, s := range [][]int64{{1200, 1080}, {1200, 1085}, {1203, 1080}} {
 			t.Run(fmt.Sprintf("%s/%v", d.Name(), s), func(t *testing.T) {
-				turn[float32](t, e, uop.Float32, s, []int{1, 0})
-				turn[float64](t, e, uop.Float64, s, []int{1, 0})
+				permutedCopy[float32](t, e, uop.Float32, s, []int{1, 0})
+				permutedCopy[float64](t, e, uop.Float64, s, []int{1, 0})
 			})
 		}
-		turn[float32](t, e, uop.Float32, []int64{6, 480, 550}, []int{0, 2, 1})
+		permutedCopy[float32](t, e, uop.Float32, []int64{6, 480, 550}, []int{0, 2, 1})
 	}
 }
 
-func turn[V float32 | float64 | uint8 | int16 | int64](t *testing.T, e *exec.Executor, dt *uop.DType, shape []int64, order []int) {
+func permutedCopy[V float32 | float64 | uint8 | int16 | int64](t *testing.T, e *exec.Executor, dt *uop.DType, shape []int64, order []int) {
 	n := int64(1)
 	for _, d := range shape {
 		n *= d

@@ -10,11 +10,11 @@ import (
 	"polygrad/core/uop"
 )
 
-// Kernels that need a type that the device lacks run on the host (elsewhere.go). What is computed of such types is stored where it becomes
-// another type: the corrections of Adam, which are computed of a few float64, do not take the whole update to the host.
+// Kernels with a type that the device lacks run on the host (hostkernels.go). Values of such types are materialised where they are cast to
+// another type, so that the corrections of Adam, a few float64, do not move the whole update to the host.
 
-// storeApart gives the values memory of their own that are computed of types that a target lacks.
-func storeApart(root *uop.UOp, t *lower.Target) *uop.UOp {
+// storeMissingTypes gives the values memory of their own that are computed of types that a target lacks.
+func storeMissingTypes(root *uop.UOp, t *lower.Target) *uop.UOp {
 	if t == nil || len(t.Missing) == 0 {
 		return root
 	}
@@ -28,17 +28,17 @@ func storeApart(root *uop.UOp, t *lower.Target) *uop.UOp {
 	return fuse.Stored(root, values)
 }
 
-// hostFirst orders the kernels so that those for the host come first that need nothing of the others, and returns how many those are:
-// they run before the device is given anything to do.
+// hostFirst moves the host's kernels that do not depend on others to the front and returns their number: they run before the device is
+// given anything to do.
 func (e *Executor) hostFirst(s *schedule.Schedule) int {
 	t := e.dev.Target()
-	if !e.pool.limits.Elsewhere || len(t.Missing) == 0 || len(s.Loops) > 0 {
+	if !e.pool.limits.HostFallback || len(t.Missing) == 0 || len(s.Loops) > 0 {
 		return 0
 	}
 	var first, rest []schedule.Kernel
 	used := map[int]bool{} // slots of the rest
 	for _, k := range s.Kernels {
-		dt, _ := lacking(t, k.AST)
+		dt, _ := missingType(t, k.AST)
 		if dt != nil && !slices.ContainsFunc(k.Bufs, func(b int) bool { return used[b] }) {
 			first = append(first, k)
 			continue
@@ -55,12 +55,12 @@ func (e *Executor) hostFirst(s *schedule.Schedule) int {
 	return len(first)
 }
 
-// hostRuns are the launches of a plan that run on the host before the device is given anything.
+// hostRuns are the first launches of a plan, which run on the host before the device is given anything.
 type hostRuns struct {
 	n int
-	// others says which inputs other launches use.
+	// others marks the inputs that other launches use.
 	others []bool
-	// offsets are those of temporaries in memory of the host, by slot; bytes is its size.
+	// offsets are the offsets of temporaries in host memory, by slot; bytes is its size.
 	offsets map[int]int64
 	bytes   int64
 	// results are the temporaries that other launches read.
@@ -86,7 +86,7 @@ func (p *plan) planHost(n int) {
 				use(s)
 			} else if _, known := h.offsets[s]; s >= p.inputs && !known {
 				h.offsets[s] = h.bytes
-				h.bytes += aligned(max(l.code.(*hosted).bytes[j], 1))
+				h.bytes += aligned(max(l.code.(*hostKernel).bytes[j], 1))
 			}
 		}
 	}
@@ -97,7 +97,7 @@ func (p *plan) planHost(n int) {
 	p.host = h
 }
 
-// runHost runs the first launches on the memory of the host, if all that they use of the inputs can be there; it returns how many ran.
+// runHost runs the first launches on host memory, if all their inputs can be there; it returns how many ran.
 func (p *plan) runHost(r *run) (n int, err error) {
 	h := &p.host
 	if h.n == 0 {
@@ -107,7 +107,7 @@ func (p *plan) runHost(r *run) (n int, err error) {
 	for _, l := range launches {
 		for _, s := range l.slots {
 			if s < p.inputs && r.bufs[s].Pointer() == nil {
-				return 0, nil // only the device has memory for it
+				return 0, nil // the input has no host memory
 			}
 		}
 	}
@@ -115,7 +115,7 @@ func (p *plan) runHost(r *run) (n int, err error) {
 		r.hostMemory = make([]byte, h.bytes)
 	}
 	for _, l := range launches {
-		k := l.code.(*hosted)
+		k := l.code.(*hostKernel)
 		ptrs, vars := make([]unsafe.Pointer, len(l.slots)), make([]int64, len(l.vars))
 		for i, s := range l.slots {
 			if s >= p.inputs {
@@ -142,7 +142,7 @@ func (p *plan) runHost(r *run) (n int, err error) {
 	return h.n, nil
 }
 
-// copyHost copies what the first launches have computed on the host to the device.
+// copyHost copies the results of the first launches from the host to the device.
 func (p *plan) copyHost(r *run) error {
 	for _, s := range p.host.results {
 		at := p.host.offsets[s]
@@ -157,7 +157,7 @@ func (p *plan) copyHost(r *run) error {
 func (h *hostRuns) sizeOf(p *plan, slot int) int64 {
 	for _, l := range p.launches[:h.n] {
 		if i := slices.Index(l.slots, slot); i >= 0 {
-			return l.code.(*hosted).bytes[i]
+			return l.code.(*hostKernel).bytes[i]
 		}
 	}
 	return 0

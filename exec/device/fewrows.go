@@ -9,15 +9,15 @@ import (
 	"polygrad/core/uop"
 )
 
-// byRows is a kernel with code for few rows and for many, whose number is the value of a variable.
-type byRows struct {
+// fewRowsKernel is a kernel with code for few rows and for many, whose number is the value of a variable.
+type fewRowsKernel struct {
 	few, many HostKernel
 	at        int // of the variable
 	most      int64
 }
 
 // Run runs the kernel.
-func (k *byRows) Run(bufs []unsafe.Pointer, vars []int64) error {
+func (k *fewRowsKernel) Run(bufs []unsafe.Pointer, vars []int64) error {
 	if vars[k.at] <= k.most {
 		return k.few.Run(bufs, vars)
 	}
@@ -26,7 +26,7 @@ func (k *byRows) Run(bufs []unsafe.Pointer, vars []int64) error {
 
 // CompileByRows compiles programs, those whose rows may be few or many twice.
 func CompileByRows(progs []*lower.Program, compile func([]*lower.Program) ([]Kernel, error)) ([]Kernel, error) {
-	all, twice := slices.Clone(progs), map[int]*byRows{}
+	all, twice := slices.Clone(progs), map[int]*fewRowsKernel{}
 	for i, p := range progs {
 		f := nest.ForFewRows(p.Linear)
 		if f == nil {
@@ -36,7 +36,7 @@ func CompileByRows(progs []*lower.Program, compile func([]*lower.Program) ([]Ker
 		for _, v := range p.Vars {
 			switch v.Arg.(uop.VarArg).Name {
 			case f.Variable:
-				twice[i] = &byRows{at: at, most: f.Most}
+				twice[i] = &fewRowsKernel{at: at, most: f.Most}
 			case lower.ThreadVar:
 				continue
 			}

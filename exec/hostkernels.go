@@ -11,11 +11,11 @@ import (
 	"polygrad/exec/device"
 )
 
-// A device may lack a type, as GPUs lack float64. Kernels that need it run on the host if the device wants that (Limits.Elsewhere): their
-// buffers are copied to the host, and those that they write back. Most are short, such as the rates of an optimizer.
+// A device may lack a type, as GPUs lack float64. With Limits.HostFallback kernels that need it run on the host, on copies of their buffers;
+// written buffers are copied back. Most are short, such as the rates of an optimizer.
 
-// lacking is a type that a kernel needs and the target does not have, with the operation that needs it; nil for none.
-func lacking(t *lower.Target, ast *uop.UOp) (dt *uop.DType, by *uop.UOp) {
+// missingType is a type that a kernel needs and the target does not have, with the operation that needs it; nil for none.
+func missingType(t *lower.Target, ast *uop.UOp) (dt *uop.DType, by *uop.UOp) {
 	if len(t.Missing) == 0 {
 		return nil, nil
 	}
@@ -27,8 +27,8 @@ func lacking(t *lower.Target, ast *uop.UOp) (dt *uop.DType, by *uop.UOp) {
 	return nil, nil
 }
 
-// compileElsewhere compiles kernels for the host.
-func (e *Executor) compileElsewhere(asts []*uop.UOp) ([]*lower.Program, []device.Kernel, error) {
+// compileForHost compiles kernels for the host.
+func (e *Executor) compileForHost(asts []*uop.UOp) ([]*lower.Program, []device.Kernel, error) {
 	if len(asts) == 0 {
 		return nil, nil, nil
 	}
@@ -48,7 +48,7 @@ func (e *Executor) compileElsewhere(asts []*uop.UOp) ([]*lower.Program, []device
 		return nil, nil, err
 	}
 	for i, p := range progs {
-		h := &hosted{HostKernel: code[i].(device.HostKernel), dev: e.host, name: p.Name}
+		h := &hostKernel{HostKernel: code[i].(device.HostKernel), dev: e.host, name: p.Name}
 		for _, slot := range p.Globals {
 			h.written = append(h.written, slices.Contains(p.Outs, slot))
 		}
@@ -67,8 +67,8 @@ func (e *Executor) compileElsewhere(asts []*uop.UOp) ([]*lower.Program, []device
 	return progs, code, nil
 }
 
-// hosted is a kernel that runs on the host.
-type hosted struct {
+// hostKernel is a kernel that runs on the host.
+type hostKernel struct {
 	device.HostKernel
 	dev  device.Device
 	name string
@@ -78,7 +78,7 @@ type hosted struct {
 }
 
 // launch runs the kernel on copies of buffers of a queue.
-func (h *hosted) launch(q device.Queue, bufs []device.Buffer, vars []int64) error {
+func (h *hostKernel) launch(q device.Queue, bufs []device.Buffer, vars []int64) error {
 	total := int64(0)
 	for _, n := range h.bytes {
 		total += aligned(max(n, 1))
@@ -96,7 +96,7 @@ func (h *hosted) launch(q device.Queue, bufs []device.Buffer, vars []int64) erro
 	return err
 }
 
-func (h *hosted) onCopies(q device.Queue, mem unsafe.Pointer, bufs []device.Buffer, vars []int64) error {
+func (h *hostKernel) onCopies(q device.Queue, mem unsafe.Pointer, bufs []device.Buffer, vars []int64) error {
 	ptrs, parts := make([]unsafe.Pointer, len(bufs)), make([][]byte, len(bufs))
 	for i, n := range h.bytes {
 		ptrs[i], parts[i] = mem, unsafe.Slice((*byte)(mem), n)

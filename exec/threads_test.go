@@ -12,8 +12,8 @@ import (
 	"polygrad/exec"
 )
 
-// TestShares: convolutions to few channels have work for all threads.
-func TestShares(t *testing.T) {
+// TestThreadsShareConvolutions: convolutions to few channels have work for all threads.
+func TestThreadsShareConvolutions(t *testing.T) {
 	m := ir.AVX512
 	m.Threads = 4
 	for _, channels := range []int64{8, 16, 32, 128} {
