@@ -294,21 +294,27 @@ func Linearize(f Function, args ...*Tensor) (values []*Tensor, linear Function, 
 // VJP returns the results of f for args, and the function that computes the gradients by args from one cotangent for each result, of its
 // shape and type (reverse mode). The latter does not call f; an argument that is not of a floating type has the gradient nil.
 func VJP(f Function, args ...*Tensor) (values []*Tensor, pullback Function, err error) {
+	return vjp("VJP", (*variable.Expr).VJP, f, args)
+}
+
+func vjp(who string, derive func(e *variable.Expr, of []int) (*variable.Expr, error), f Function, args []*Tensor) (
+	values []*Tensor, pullback Function, err error,
+) {
 	of := floats(args)
-	x, err := express("VJP", f, args, nil)
+	x, err := express(who, f, args, nil)
 	if err == nil {
 		values, err = x.apply(args...)
 	}
 	if err == nil {
-		x, err = x.with(func(e *variable.Expr) (*variable.Expr, error) { return e.VJP(of) })
+		x, err = x.with(func(e *variable.Expr) (*variable.Expr, error) { return derive(e, of) })
 	}
 	if err != nil {
-		return nil, nil, wrapError("VJP", err)
+		return nil, nil, wrapError(who, err)
 	}
 	pullback = func(cotangents ...*Tensor) ([]*Tensor, error) {
 		found, err := x.apply(append(args[:len(args):len(args)], cotangents...)...)
 		if err != nil {
-			return nil, wrapError("VJP", err)
+			return nil, wrapError(who, err)
 		}
 		grads := make([]*Tensor, len(args))
 		for k, i := range of {
@@ -320,9 +326,9 @@ func VJP(f Function, args ...*Tensor) (values []*Tensor, pullback Function, err 
 }
 
 // LinearTranspose returns the transpose of a linear function whose arguments are like args: from one cotangent for each result it computes one
-// for each argument, nil for those that are not of a floating type.
+// for each argument, nil for those that are not of a floating type. A function that is not linear is an error.
 func LinearTranspose(f Function, args ...*Tensor) (Function, error) {
-	_, transpose, err := VJP(f, args...)
+	_, transpose, err := vjp("LinearTranspose", (*variable.Expr).Transpose, f, args)
 	return transpose, err
 }
 

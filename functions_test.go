@@ -260,4 +260,11 @@ func TestLinearTranspose(t *testing.T) {
 	}
 	out, err := first(back(polygrad.From([]float64{1, 10})))
 	numbers(t, "transpose", out, err, 41, 52, 63)
+	_, err = polygrad.LinearTranspose(func(args ...*polygrad.Tensor) ([]*polygrad.Tensor, error) {
+		return tensors{args[0].Mul(args[0])}, nil
+	}, m)
+	const expected = "polygrad: LinearTranspose: the function is not linear in argument 0: its gradients depend on it; use vjp"
+	if err == nil || err.Error() != expected {
+		t.Errorf("%v, expected %s", err, expected)
+	}
 }

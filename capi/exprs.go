@@ -137,7 +137,7 @@ func poly_expr_abandon(ctx uintptr) int32 {
 // derivatives are those of PolyDerivative.
 var derivatives = []func(e *variable.Expr, of []int) (*variable.Expr, error){
 	(*variable.Expr).JVP, (*variable.Expr).VJP, (*variable.Expr).Grad, (*variable.Expr).JacFwd, (*variable.Expr).JacRev,
-	(*variable.Expr).HolomorphicGrad, (*variable.Expr).HolomorphicJacFwd, (*variable.Expr).HolomorphicJacRev,
+	(*variable.Expr).HolomorphicGrad, (*variable.Expr).HolomorphicJacFwd, (*variable.Expr).HolomorphicJacRev, (*variable.Expr).Transpose,
 }
 
 // transformExpr makes an expression of another one.

@@ -904,7 +904,7 @@ POLY_API void poly_function_release(PolyFunction *f);
  *
  *   grad, value_and_grad          POLY_DERIVE_GRAD
  *   jvp, linearize                POLY_DERIVE_JVP: the expression may be applied to many tangents
- *   vjp, linear_transpose         POLY_DERIVE_VJP
+ *   vjp, linear_transpose         POLY_DERIVE_VJP, POLY_DERIVE_TRANSPOSE
  *   jacfwd, jacrev                POLY_DERIVE_JACFWD, POLY_DERIVE_JACREV
  *   hessian                       POLY_DERIVE_JACFWD of POLY_DERIVE_JACREV
  *   hvp                           POLY_DERIVE_JVP of POLY_DERIVE_GRAD
@@ -970,7 +970,8 @@ typedef enum PolyDerivative {
   POLY_DERIVE_JACREV = 4, /* the same (reverse mode) */
   POLY_DERIVE_HOLOMORPHIC_GRAD = 5,   /* GRAD, JACFWD and JACREV of holomorphic functions: inputs and outputs are */
   POLY_DERIVE_HOLOMORPHIC_JACFWD = 6, /* complex, and derivatives are those by the complex inputs */
-  POLY_DERIVE_HOLOMORPHIC_JACREV = 7
+  POLY_DERIVE_HOLOMORPHIC_JACREV = 7,
+  POLY_DERIVE_TRANSPOSE = 8 /* VJP of a function that is linear in those inputs; of others an error */
 } PolyDerivative;
 
 /* A derivative of an expression by its inputs of[0], ..., of[n-1]. NULL on error. Since

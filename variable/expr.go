@@ -700,6 +700,28 @@ func (e *Expr) VJP(of []int) (*Expr, error) {
 	return e.with(slices.Concat(e.inputs, cotangents), conjugates(grads, by), slices.Concat(e.inComplex, e.outComplex), by), nil
 }
 
+// Transpose is the VJP of a function that is linear in some inputs: its gradients do not depend on them. Functions with loops are not
+// checked: loops may keep values that no gradient needs.
+func (e *Expr) Transpose(of []int) (*Expr, error) {
+	made, err := e.VJP(of)
+	if err != nil {
+		return nil, err
+	}
+	inputs := e.chosen(of)
+	for _, u := range made.outputs {
+		if u.HasOp(uop.Ops(uop.Repeat)) {
+			continue
+		}
+		for _, v := range u.Toposort() {
+			if k := slices.Index(inputs, v); k >= 0 {
+				made.Drop()
+				return nil, fmt.Errorf("the function is not linear in argument %d: its gradients depend on it; use vjp", of[k])
+			}
+		}
+	}
+	return made, nil
+}
+
 // pullback are gradients by reverse mode; outputs of other types than floats have none.
 func pullback(outputs, wrt, cotangents []*uop.UOp) ([]*uop.UOp, error) {
 	var losses, seeds []*uop.UOp

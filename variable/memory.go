@@ -75,7 +75,7 @@ func hostMemory(size uintptr) (unsafe.Pointer, error) {
 	if size >= pages.HugeFrom {
 		p, err := pages.Freed.Take(size)
 		if err != nil {
-			return nil, fmt.Errorf("memory: none for %d bytes", size)
+			return nil, noMemory(size)
 		}
 		return pages.Pointer(p), nil
 	}
@@ -85,6 +85,14 @@ func hostMemory(size uintptr) (unsafe.Pointer, error) {
 		p = aligned(uintptr(alignment) << class)
 	}
 	return p, nil
+}
+
+// noMemory says what a program can do about it if its tensors take the memory.
+func noMemory(size uintptr) error {
+	if held := inUse.Load(); held >= 1<<30 {
+		return fmt.Errorf("memory: none for %d bytes: tensors hold %d MiB; release those that are not needed", size, held>>20)
+	}
+	return fmt.Errorf("memory: none for %d bytes", size)
 }
 
 func sizeClass(size uintptr) (class int) {

@@ -33,28 +33,18 @@ function said (who) {
     .replace(/(?<=^\w+: )[a-z]+(_[a-z]+)+(?=[:[])/, camel)
 }
 
-/** An error, with what a program can do about it if tensors take the memory. */
-function explained (text) {
-  const held = lib.poly_array_memory()
-  if (held < PLENTY || !/\b(memory: none|no memory) for \d+ bytes$/.test(text)) return text
-  return `${text}: tensors hold ${Math.round(held / 2 ** 20)} MiB; dispose of those that are not needed (dispose, Tensor.tidy): ` +
-    'what is only forgotten is given back after the turn of the event loop'
-}
-
 /**
  * Throws the last error of the library: a RangeError, a TypeError or a JitError if the message says so, a
  * PolygradError otherwise.
  */
 function fail (who) {
-  const text = explained(said(who))
+  const text = said(who)
   if (/out of (range|bounds)|: -?[\d.e+-]+, expected -?[\d.]+ (to -?[\d.]+$|or more)/.test(text)) throw new RangeError(text)
   if (TRACED.test(text)) throw new JitError(text)
   const inner = /internal error|forked|stale|\b[A-Z_]+: got "/.test(text) // the last is an environment variable
   if (!inner && (/\btype\b/.test(text) || EXPECTED.test(text))) throw new TypeError(text)
   throw new PolygradError(text)
 }
-
-const PLENTY = 2 ** 30 // bytes of tensors
 
 // Operations called by name are known by the names of methods, and so are other functions.
 const CALLED =

@@ -163,6 +163,7 @@ const WRONG = [
   [() => vmap((v) => v, 0, 3)(x), RangeError, /^vmap: outAxes: 3, expected -1 to 0$/],
   [() => vmap((v) => v, 0, null)(x), PolygradError, /^vmap: outAxes: none for result 0, which differs/],
   [() => vmap((v) => v, { axisSize: 3 })(x), PolygradError, /^vmap: a batch of 3, expected 2/],
+  [() => linearTranspose((v) => v.mul(v), [x]), PolygradError, /^linearTranspose: the function is not linear in args\[0\]/],
   [() => vmap(() => 'text')(x), TypeError, /^vmap: the function returns "text", expected tensors$/],
   [() => jvp((v) => v, [x], [tensor(1)]), PolygradError, /^jvp: the tangent of args\[0\] is float64 of shape \[1\], expected .* \[2\]$/],
   [() => functionalCall({}, {}, x), TypeError, /^functionalCall: module: an object, expected a layer/],

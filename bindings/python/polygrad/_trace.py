@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from collections import Counter
 from contextlib import contextmanager
 from ctypes import byref, c_int, c_void_p
@@ -45,13 +46,9 @@ def expressed() -> bool:
 
 def endless(who: str, error: RecursionError) -> JitError:
     """Return the error of a traced function that calls itself without an end."""
-    names: Counter[str] = Counter()
-    at = error.__traceback__
-    while at is not None:
-        frame = at.tb_frame
-        if not frame.f_globals.get("__name__", "").startswith("polygrad."):
-            names[frame.f_code.co_name] += 1
-        at = at.tb_next
+    frames = (frame for frame, _ in traceback.walk_tb(error.__traceback__))
+    users = (f for f in frames if not f.f_globals.get("__name__", "").startswith("polygrad."))
+    names = Counter(f.f_code.co_name for f in users)
     name = names.most_common(1)[0][0] if names else "the function"
     return JitError(
         f"{who}: {name} calls itself without an end: what depends on a tensor ends nothing while "

@@ -27,6 +27,7 @@ from polygrad.func import (
     jacrev,
     jit,
     jvp,
+    linear_transpose,
     linearize,
     make_jaxpr,
     register_pytree_node,
@@ -298,6 +299,11 @@ def test_second_order_of_everything() -> None:
             "vmap: out_axes: none for result 0, which differs",
         ),
         (lambda x: vmap(lambda x: x, chunk=1)(x), ValueError, "vmap: chunk is no parameter"),
+        (
+            lambda x: linear_transpose(lambda x: x * x, x),
+            ValueError,
+            "linear_transpose: the function is not linear in args[0]",
+        ),
         (
             lambda x: vmap(lambda x: "text")(x),
             ValueError,

@@ -260,6 +260,20 @@ fitting <- function(who, what, tree, like, tensors) {
   })
 }
 
+# The gradients of a function by cotangents: of func$vjp, or of the transpose of a linear one.
+pulled <- function(who, derivative, f, primals) {
+  t <- linearized(who, f, primals)
+  expr <- expr_derive(t, derivative, t$by)
+  list(value = t$value, pullback = function(cotangent) {
+    given <- fitting(who, "the cotangent", cotangent, t$out, t$found)
+    grads <- vector("list", length(t$tensors))
+    grads[t$by] <- expr_run(who, expr, c(t$tensors, given))
+    trees <- lapply(seq_along(t$held), function(k) by_argument(t, k, grads[t$of[[k]]]))
+    names(trees) <- t$names
+    trees
+  })
+}
+
 change <- function(t, expr, tangents) {
   given <- fitting(t$who, "tangents", tangents, t$held, t$tensors)
   found <- expr_run(t$who, expr, c(t$tensors, given[t$by]))
@@ -406,18 +420,7 @@ func <- list(
     expr <- expr_derive(t, 0L, t$by)
     list(value = t$value, change = function(...) change(t, expr, list(...)))
   },
-  vjp = function(f, primals) {
-    t <- linearized("func$vjp", f, primals)
-    expr <- expr_derive(t, 1L, t$by)
-    list(value = t$value, pullback = function(cotangent) {
-      given <- fitting("func$vjp", "the cotangent", cotangent, t$out, t$found)
-      grads <- vector("list", length(t$tensors))
-      grads[t$by] <- expr_run("func$vjp", expr, c(t$tensors, given))
-      trees <- lapply(seq_along(t$held), function(k) by_argument(t, k, grads[t$of[[k]]]))
-      names(trees) <- t$names
-      trees
-    })
-  },
+  vjp = function(f, primals) pulled("func$vjp", 1L, f, primals),
   vmap = function(f, in_axes = 1L, out_axes = 1L, axis_size = NULL, axis_name = NULL) {
     need_function("func$vmap", f)
     if (!is.null(axis_name)) need_axis_name("func$vmap", axis_name)
@@ -432,7 +435,7 @@ func <- list(
       tree_build(t$out, expr_run("func$vmap", batch, t$tensors))
     }
   },
-  linear_transpose = function(f, primals) func$vjp(f, primals)$pullback,
+  linear_transpose = function(f, primals) pulled("func$linear_transpose", 8L, f, primals)$pullback,
   eval_shape = function(f, ...) {
     need_function("func$eval_shape", f)
     t <- traced("func$eval_shape", f, list(...))

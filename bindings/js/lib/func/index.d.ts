@@ -120,7 +120,7 @@ export function linearize<A extends any[], R, Aux>(
   hasAux: true | { hasAux: true }): [Tensors<R>, (...tangents: Given<A>) => Tensors<R>, Tensors<Aux>]
 
 /**
- * The transpose of a linear function, of one argument like its result.
+ * The transpose of a linear function, of one argument like its result; a function that is not linear is an error.
  *
  * @example
  * linearTranspose((x) => x.mul(3), [new Tensor(0)])(new Tensor(2))[0].item() // 6

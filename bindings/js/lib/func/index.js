@@ -135,13 +135,17 @@ function tangentOf (who, f, primals, tangents, options) {
 }
 
 function vjp (f, primals, ...options) {
-  const linear = new Linear('vjp', f, primals, options)
+  return pulled('vjp', c.POLY_DERIVE_VJP, f, primals, options)
+}
+
+function pulled (who, derivative, f, primals, options) {
+  const linear = new Linear(who, f, primals, options)
   const { t, by, found, structure } = linear
-  const expr = linear.derive(c.POLY_DERIVE_VJP)
+  const expr = linear.derive(derivative)
   const names = [...structure.paths('the cotangent')]
   const pullback = (cotangent) => {
-    const given = leavesLike(cotangent, structure, 'vjp: the cotangent', 'the result')
-    const tensors = given.map((value, i) => fit('vjp', value, found[i], names[i]))
+    const given = leavesLike(cotangent, structure, `${who}: the cotangent`, 'the result')
+    const tensors = given.map((value, i) => fit(who, value, found[i], names[i]))
     // What comes with the value is detached, so it may be its own cotangent.
     const grads = expr.apply([...t.tensors, ...tensors, ...found.slice(structure.size)])
     const all = Array(t.tensors.length).fill(null)
@@ -152,7 +156,7 @@ function vjp (f, primals, ...options) {
 }
 
 function linearTranspose (f, primals) {
-  return vjp(f, primals)[1]
+  return pulled('linearTranspose', c.POLY_DERIVE_TRANSPOSE, f, primals, [])[1]
 }
 
 /** The derivatives of holomorphic functions. */

@@ -260,15 +260,19 @@ def vjp(f: Function, *primals: Any, has_aux: bool = False) -> Any:
     >>> [g.item() for g in pullback(Tensor(1.0))]
     [3.0, 2.0]
     """
-    t, by = _linear("vjp", f, primals, has_aux)
+    return _pulled("vjp", DERIVE.VJP, f, primals, has_aux)
+
+
+def _pulled(who: str, derivative: int, f: Function, primals: Any, has_aux: bool = False) -> Any:
+    t, by = _linear(who, f, primals, has_aux)
     found = t.apply(t.expr)
     value, aux, n, structure = _split(t, found, has_aux)
-    expr = t.expr.derive(DERIVE.VJP, by)
+    expr = t.expr.derive(derivative, by)
 
     def pullback(cotangent: Any) -> Any:
-        given = leaves_like(cotangent, structure, "vjp", "the cotangent", "the result")
+        given = leaves_like(cotangent, structure, who, "the cotangent", "the result")
         names = structure.paths("the cotangent")
-        tensors = [fit("vjp", c, out, name) for c, out, name in zip(given, found, names)]
+        tensors = [fit(who, c, out, name) for c, out, name in zip(given, found, names)]
         # What comes with the value is detached, so it may be its own cotangent.
         grads = dict(zip(by, t.apply(expr, [*tensors, *found[n:]])))
         leaves = iter([grads.get(k) for k in range(len(t.tensors))])
@@ -280,10 +284,12 @@ def vjp(f: Function, *primals: Any, has_aux: bool = False) -> Any:
 def linear_transpose(f: Function, *primals: Any) -> Function:
     """Return the transpose of a linear function, of one argument like its result.
 
+    A function that is not linear is an error.
+
     >>> linear_transpose(lambda x: x * 3, Tensor(0.0))(Tensor(2.0))[0].item()
     6.0
     """
-    pullback: Function = vjp(f, *primals)[1]
+    pullback: Function = _pulled("linear_transpose", DERIVE.TRANSPOSE, f, primals)[1]
     return pullback
 
 

@@ -38,6 +38,7 @@ class DERIVE:
     """The derivatives of an expression, as the C interface numbers them."""
 
     JVP, VJP, GRAD, JACFWD, JACREV = range(5)
+    TRANSPOSE = 8
     HOLOMORPHIC = 3  # from GRAD, JACFWD and JACREV to those of holomorphic functions
 
 
