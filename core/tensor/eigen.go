@@ -97,6 +97,39 @@ func balanced(a complexPlanes) *uop.UOp {
 	return out[2]
 }
 
+// isolated are the places (s, n, 1) of rows and columns in a permuted matrix that is block triangular with one block beside single diagonal
+// elements, which are eigenvalues (LAPACK's gebal). A row without elements beside its own goes to the end, such a column to the front; then
+// the rest is looked through again.
+func isolated(a complexPlanes) *uop.UOp {
+	stack, n, _ := sizes(a.re)
+	at := unsqueeze(count0(a.re.Graph(), n), -1)
+	others := where(eq(at, transpose(at, -2, -1)), 0, cast(ne(a.sizeOf(), 0), uop.Int32)).ContiguousOp()
+	alone := func(places, others *uop.UOp) (rows, columns *uop.UOp) {
+		left := lt(places, 0)
+		count := cast(left, uop.Int32)
+		rows = eq(sum(mul(others, transpose(count, -2, -1)), []int{-1}, true), 0)
+		columns = eq(transpose(sum(mul(others, count), []int{-2}, true), -2, -1), 0)
+		return bitAnd(left, rows), bitAnd(left, columns)
+	}
+	some := func(places, others *uop.UOp) *uop.UOp {
+		rows, columns := alone(places, others)
+		return maxOf(bitOr(rows, columns), []int{-2}, true)
+	}
+	none := sub(zeros(a.re, uop.Int32, stack, n, 1), 1)
+	front := zeros(a.re, uop.Int32, stack, 1, 1)
+	states := []*uop.UOp{some(none, others), none, front, add(front, int(n-1))}
+	states = repeatWhile("isolated", states, []*uop.UOp{others}, func(s, read []*uop.UOp) []*uop.UOp {
+		places, front, end := s[1], s[2], s[3]
+		rows, columns := alone(places, read[0])
+		row, column := maxOf(where(rows, at, -1), []int{-2}, true), maxOf(where(columns, at, -1), []int{-2}, true)
+		isRow, isColumn := ge(row, 0), bitAnd(lt(row, 0), ge(column, 0))
+		places = where(eq(at, where(isRow, row, column)), where(isRow, end, front), places)
+		return []*uop.UOp{some(places, read[0]), places, add(front, cast(isColumn, uop.Int32)), sub(end, cast(isRow, uop.Int32))}
+	})
+	places, left := states[1], cast(lt(states[1], 0), uop.Int32)
+	return where(ne(left, 0), add(states[2], sub(scan(left, 1, uop.Add), 1)), places).ContiguousOp()
+}
+
 // shifted is x with each element at another position of an axis, by places further, and 0 where there is none.
 func shifted(x *uop.UOp, axis int, by int64) *uop.UOp {
 	n := x.Shape()[axis].N
@@ -477,6 +510,12 @@ func eig(a complexPlanes, real, wanted bool) (values, vectors complexPlanes) {
 	small := lt(power, 1)
 	divisor, factor := where(small, power, mul(power, 1/lift)), where(small, lift, likeConst(power, 1))
 	a = a.both(func(u *uop.UOp) *uop.UOp { return mul(div(u, divisor), factor).ContiguousOp() })
+	places := isolated(a)
+	from := inversePermutations(places).ContiguousOp()
+	a = a.both(func(u *uop.UOp) *uop.UOp {
+		u = gather(u, 1, expand(from, u.Shape()))
+		return gather(u, 2, expand(transpose(from, 1, 2), u.Shape())).ContiguousOp()
+	})
 	d := balanced(a).ContiguousOp()
 	a, rescaled := a.both(func(u *uop.UOp) *uop.UOp { return mul(u, quotientOfScales(transpose(d, 1, 2), d)) }).scaledByPower()
 	h, by := hessenberg(a, n-2)
@@ -493,7 +532,7 @@ func eig(a complexPlanes, real, wanted bool) (values, vectors complexPlanes) {
 	values, h, q, second := triangularised(h, q)
 	if wanted {
 		vectors = complexOf(dot(q.joined(), triangularVectors(h).joined(), nil))
-		vectors = vectors.both(func(u *uop.UOp) *uop.UOp { return mul(u, d) }).normalised()
+		vectors = vectors.both(func(u *uop.UOp) *uop.UOp { return gather(mul(u, d), 1, expand(places, u.Shape())) }).normalised()
 	}
 	if real && wanted {
 		alone := unsqueeze(eq(values.im, 0), -2)

@@ -101,6 +101,25 @@ def test_larger_matrices(dtype, n):
     check(a * np.logspace(0, -30, n, dtype=dtype)[:, None])
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+@pytest.mark.parametrize("n", [2, 3, 8, 40])
+def test_permuted_triangular_matrices(dtype, n):
+    """Their eigenvalues are elements of the diagonal, which no rotation changes."""
+    a = np.triu(RNG.standard_normal((4, n, n))).astype(dtype)
+    if np.iscomplexobj(a):
+        a = a * (1 + 1j)
+    a[1] = a[1].T
+    order = RNG.permutation(n)
+    a[2] = a[2][order][:, order]
+    a[3] *= RNG.random((n, n)) < 0.2
+    values, _ = (t.numpy() for t in linalg.eig(a))
+    assert nearest(values, np.diagonal(a, axis1=-2, axis2=-1)) == 0
+    # One block is left between single elements.
+    half = n // 2
+    a[0, half:, half:] = RNG.standard_normal((n - half, n - half))
+    check(a[:1, order][:, :, order])
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_subnormal_matrices(dtype):
     least = np.finfo(dtype).smallest_subnormal
