@@ -201,6 +201,7 @@ func (m *Instance) SetExecutor(e *exec.Executor) error {
 		en.run, en.grad, en.train = nil, nil, nil
 	}
 	m.training.step = nil
+	clear(m.training.gradOf) // programs that are compiled later write buffers of their own
 	return nil
 }
 
