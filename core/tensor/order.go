@@ -345,7 +345,8 @@ func Quantile(x *uop.UOp, q float64, axis int, keepdim bool) (r *uop.UOp, err er
 		r, above, nan = element(below), element(min(below+1, n-1)), isNaN(element(n-1))
 	}
 	if float64(below) < place {
-		r = where(eq(r, above), r, add(r, mul(sub(above, r), place-float64(below)))) // infinity - infinity is NaN
+		// Infinity less infinity is NaN. Of equal numbers each has its share of the gradient.
+		r = where(sameInfinity(r, above), r, add(r, mul(sub(above, r), place-float64(below))))
 	}
 	r = where(nan, math.NaN(), r)
 	if !keepdim {

@@ -220,8 +220,9 @@ func worthSelecting(x *uop.UOp, axis int) bool {
 	return isNumbers(s) && !x.DType.IsBool() && x.DType.Itemsize() <= 8 && s[axis].N >= leastRow && s.Numel().N >= leastRanked
 }
 
-// ranked is the element with so many before it in the order along an axis (where rank has one element), the first of equal ones, and the next greater one, or an equal one: two bits of
-// its key are found at a time, by counting the keys below the three numbers that have other bits there.
+// ranked is the element with so many before it in the order along an axis (where rank has one element), the first of equal ones, and the next
+// one, the last of equal ones, so that each has its own gradient: two bits of its key are found at a time, by counting the keys below the three
+// numbers that have other bits there.
 func ranked(x *uop.UOp, axis int, rank *uop.UOp) (element, next *uop.UOp) {
 	last := len(x.Shape()) - 1
 	t := transpose(x, axis, -1)
@@ -247,12 +248,19 @@ func ranked(x *uop.UOp, axis int, rank *uop.UOp) (element, next *uop.UOp) {
 	most := uop.Uint(1<<(8*x.DType.Itemsize()) - 1)
 	greater := inverse(maxOf(inverse(where(gt(key, found), key, most)), []int{-1}, true))
 	greater = where(gt(count(le(key, found)), add(rank, 1)), found, greater)
-	at := func(k *uop.UOp) *uop.UOp {
-		places := reshape(count0(x.Graph(), n), append(onesShape(last), uop.N(n)))
-		return sub(int(n-1), maxOf(where(eq(key, k), sub(int(n-1), places), 0), []int{-1}, true))
+	places := reshape(count0(x.Graph(), n), append(onesShape(last), uop.N(n)))
+	pick := func(k *uop.UOp, first bool) *uop.UOp {
+		order := places
+		if first {
+			order = sub(int(n-1), places)
+		}
+		at := maxOf(where(eq(key, k), order, 0), []int{-1}, true)
+		if first {
+			at = sub(int(n-1), at)
+		}
+		return transpose(gather(t, last, cast(at, uop.Int32)), axis, -1)
 	}
-	pick := func(k *uop.UOp) *uop.UOp { return transpose(gather(t, last, cast(at(k), uop.Int32)), axis, -1) }
-	return pick(found), pick(greater)
+	return pick(found, true), pick(greater, false)
 }
 
 func isNumbers(s uop.Shape) bool { _, ok := s.Ints(); return ok && !s.Numel().IsNum(0) }

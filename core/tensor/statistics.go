@@ -95,8 +95,8 @@ func Quantiles(x, q *uop.UOp, axes []int, keepdims bool, method string, skipNaN 
 		nan = isNaN(shrinkAxis(sorted, last, uop.N(n-1), uop.N(n)))
 	}
 	share := cast(of(sub(place, below)), x.DType)
-	// Infinity less infinity is NaN.
-	r = where(bitOr(eq(lo, hi), eq(share, 0)), lo, where(eq(share, 1), hi, add(lo, mul(sub(hi, lo), share))))
+	// Infinity less infinity is NaN. Of equal numbers each has its share of the gradient.
+	r = where(bitOr(sameInfinity(lo, hi), eq(share, 0)), lo, where(eq(share, 1), hi, add(lo, mul(sub(hi, lo), share))))
 	if !skipNaN {
 		r = where(nan, math.NaN(), r)
 	}
@@ -107,6 +107,8 @@ func Quantiles(x, q *uop.UOp, axes []int, keepdims bool, method string, skipNaN 
 	r = reshape(r, append(joinShapes(qs), s[:last]...))
 	return back(r, keepdims), nil
 }
+
+func sameInfinity(x, y *uop.UOp) *uop.UOp { return bitAnd(eq(x, y), logicalNot(isFinite(x))) }
 
 // withoutNaN is x with a number for NaN.
 func withoutNaN(x *uop.UOp, v operand) *uop.UOp {

@@ -302,3 +302,17 @@ def test_gradient_of_a_quantile_of_many_elements():
     order = np.argsort(a)
     want[order[int(place)]], want[order[int(place) + 1]] = 1 - place % 1, place % 1
     np.testing.assert_allclose(x.grad.numpy(), want, rtol=1e-6)
+
+
+@pytest.mark.parametrize("n", [4, 1 << 18])
+def test_gradient_of_a_quantile_between_equal_elements(n):
+    """Each of the two has its share: the other one does not change with it."""
+    x = Tensor(np.float32([3, 1, 1] + [0] * (n // 2 - 1) + [3] * (n // 2 - 2)), requires_grad=True)
+    x.quantile(0.5).backward()
+    assert x.grad[:3].tolist() == [0, 0.5, 0.5]
+    y = Tensor([1.0, 1.0, 2.0, 5.0], requires_grad=True)
+    y.quantile(0.25).backward()
+    np.testing.assert_allclose(y.grad.numpy(), [0.25, 0.75, 0, 0], rtol=1e-6)
+    lowest = Tensor([-np.inf, -np.inf, 1.0], requires_grad=True)
+    lowest.quantile(0.25).backward()
+    assert lowest.grad.tolist() == [1, 0, 0]
