@@ -242,6 +242,7 @@ var goodArguments = map[string]map[string]string{
 	"poly_generator_sampling":    {"top_p": "0.5"},
 	"poly_tokenizer_new":         {"file": "WORDS", "len": "(int64_t)strlen(WORDS)", "name": "NULL"},
 	"poly_tokenizer_open":        {"path": `"tokenizer.json"`, "name": "NULL"},
+	"poly_tokenizer_source":      {"name": `"clip"`},
 	"poly_tokenizer_encode":      {"texts": "f->zeros", "lengths": "f->ones", "n": "1", "flags": "1", "allowed": `"none"`, "counts": "f->dims"},
 	"poly_tokenizer_decode":      {"n": "1", "flags": "0"},
 	"poly_tokenizer_id":          {"text": `"a"`, "len": "1"},
