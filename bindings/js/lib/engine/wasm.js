@@ -8,6 +8,14 @@ const SCRATCH = 65_536 // bytes for arguments of a call
 const LITTLE = 65_536 // results of more bytes are not copied into the memory before a call
 const ALIGNED = 16
 
+const PROBED = 256 // calls between two looks at the stack
+const RESERVE = 4000 // frames of a small function that the library needs at most
+
+/** Takes so many frames: a RangeError if there are fewer. */
+function descend (frames) {
+  return frames === 0 ? 0 : 1 + descend(frames - 1)
+}
+
 /** Words of an argument, some of them typed arrays whose addresses are meant. */
 class Words {
   constructor (items) {
@@ -35,9 +43,15 @@ function engineOf (library) {
   /** The address of a typed array; null if it does not lie in the memory. */
   const address = (array) => buffers.has(array.buffer) ? array.byteOffset : null
 
-  /** Calls a function; when the library stops there it is not called again. */
+  let calls = 0
+
+  /**
+   * Calls a function; when the library stops there it is not called again. It would stop where the stack ends, which a function of the program
+   * that calls itself without an end comes to: there is room enough, or the program gets its error.
+   */
   function call (fn, args) {
     if (ended !== null) throw new PolygradError(ended)
+    if (++calls % PROBED === 0) descend(RESERVE)
     try {
       return fn(...args)
     } catch (error) {
