@@ -242,15 +242,26 @@ def run_level(level: str) -> Tally:
     return pytest(f"binding, {level}", [*files, f"--deselect={other}"], settings)
 
 
-def run_peers() -> Tally:
+ARRAY_API = "tests/peers/test_array_api.py"
+
+
+def run_array_api() -> Tally:
+    """Run the tests of the array API standard, which take as long as all others of the suite."""
+    return run_peers([ARRAY_API])
+
+
+def run_other_peers() -> Tally:
+    """Compare with PyTorch, JAX and the others that are installed."""
+    return run_peers([f for f in tracked("tests/peers/test_*.py") if f != ARRAY_API])
+
+
+def run_peers(files: list[str]) -> Tally:
     """Compare with PyTorch and transformers, where make test-peers has installed them."""
     python = ROOT / "build" / "test-peers" / "bin" / "python"
     if not (ROOT / "build" / "test-peers" / "installed").exists():
-        return left_out(
-            "peers", "PyTorch and transformers are not installed", PYTEST, "tests/peers/test_*.py"
-        )
+        return left_out("peers", "PyTorch and transformers are not installed", PYTEST, *files)
     path = {"PYTHONPATH": str(ROOT / "bindings" / "python")}
-    return pytest("peers", ["tests/peers"], path, str(python))
+    return pytest("peers", files, path, str(python))
 
 
 def run_webgpu() -> Tally:
@@ -584,6 +595,7 @@ def browser_part(name: str) -> Callable[[], Tally]:
 # Those that take longest come first, so that no long one is left when all others have ended.
 SUITES = {
     "go": Suite("Go", (go_computing, go_others, go_race)),
+    "peers": Suite("Peers", (run_array_api, run_other_peers)),
     "wasip1": Suite("Go as WebAssembly", (run_wasip1,)),
     "c": Suite("C", (run_c,)),
     "python": Suite(
@@ -596,7 +608,6 @@ SUITES = {
     "levels": Suite("Levels", tuple(level_part(level) for level in LEVELS)),
     "webgpu": Suite("WebGPU", (run_webgpu, run_dawn)),
     "packages": Suite("Packages", (run_packages,)),
-    "peers": Suite("Peers", (run_peers,)),
     "lint": Suite("Linters", (lint_go, lint_python, lint_c, lint_js)),
 }
 # What is run when it is asked for only.

@@ -325,10 +325,6 @@ func (f *fuser) lookedUp(p *positions, n, u *uop.UOp) bool {
 // sum adds the positions of a sum of loops, which has as many as there are digits that no two share: x*1535 + (y+z)*2 + w. At least one
 // has fewer values than its loops have iterations.
 func (f *fuser) sum(p *positions, n, next *uop.UOp) bool {
-	type digit struct {
-		terms []term
-		size  int64
-	}
 	var ts []term
 	constant, ok := int64(0), true
 	eachTerm(n, 1, func(t *uop.UOp, stride int64) {
@@ -346,16 +342,16 @@ func (f *fuser) sum(p *positions, n, next *uop.UOp) bool {
 		return false
 	}
 	slices.SortStableFunc(ts, func(a, b term) int { return cmp.Compare(max(a.stride, -a.stride), max(b.stride, -b.stride)) })
-	var digits []digit
+	var digits [][]term
 	reach, shared := int64(0), false // the greatest value of the digits so far, from the least
 	for _, t := range ts {
 		s := max(t.stride, -t.stride)
 		if len(digits) > 0 && s <= reach {
 			last := &digits[len(digits)-1]
-			last.terms = append(last.terms, t)
+			*last = append(*last, t)
 			shared = true
 		} else {
-			digits = append(digits, digit{terms: []term{t}})
+			digits = append(digits, []term{t})
 		}
 		reach += s * (sizeOf(t.r) - 1)
 	}
@@ -365,11 +361,11 @@ func (f *fuser) sum(p *positions, n, next *uop.UOp) bool {
 	value := n.IntLike(constant)
 	for _, d := range slices.Backward(digits) {
 		unit, most := int64(0), int64(0)
-		for _, t := range d.terms {
+		for _, t := range d {
 			unit = gcd(unit, max(t.stride, -t.stride))
 		}
 		at := n.IntLike(0)
-		for _, t := range d.terms {
+		for _, t := range d {
 			k, last := t.stride/unit, sizeOf(t.r)-1
 			most += max(k, -k) * last
 			if k < 0 {
@@ -380,17 +376,17 @@ func (f *fuser) sum(p *positions, n, next *uop.UOp) bool {
 		at = symbolic.Simplify(at)
 		// at is from 0 to most; the sum has unit * at and what negative terms begin with.
 		lo := int64(0)
-		for _, t := range d.terms {
+		for _, t := range d {
 			if t.stride < 0 {
 				lo += t.stride * (sizeOf(t.r) - 1)
 			}
 		}
 		var r *uop.UOp
-		if strideIn(at, next) == -1 && at.InRange(next) && backwards(d.terms, next) {
-			r = p.add(f, symbolic.Simplify(at.IntLike(most).Sub(at)), d.terms[0].r, most+1)
+		if strideIn(at, next) == -1 && at.InRange(next) && backwards(d, next) {
+			r = p.add(f, symbolic.Simplify(at.IntLike(most).Sub(at)), d[0].r, most+1)
 			r = r.IntLike(most).Sub(r)
 		} else {
-			r = p.add(f, at, d.terms[0].r, most+1)
+			r = p.add(f, at, d[0].r, most+1)
 		}
 		value = value.Add(r.MulInt(unit)).Add(value.IntLike(lo))
 	}
