@@ -46,8 +46,8 @@ function engineOf (library) {
   let calls = 0
 
   /**
-   * Calls a function; when the library stops there it is not called again. It would stop where the stack ends, which a function of the program
-   * that calls itself without an end comes to: there is room enough, or the program gets its error.
+   * Calls a function; when the library stops there it is not called again. It would stop where the stack ends, as in a function of the
+   * program that calls itself without an end: there is room enough, or the program gets its error.
    */
   function call (fn, args) {
     if (ended !== null) throw new PolygradError(ended)
