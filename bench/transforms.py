@@ -518,6 +518,8 @@ def main() -> None:
             "of temporaries. apart is the greatest difference, of the greatest result. Binomial",
             "samples are others than JAX's, which replaces samples as long as others of the batch",
             "have none: apart is how far the distributions are apart, 2e-03 by chance.",
+            "A first call touches 20 to 70 MB for the first time, for which virtual machines need",
+            "up to 1.5 ms for each 2 MiB, here in about two of three processes.",
             "Written by `make bench-transforms`.",
             "",
             *where(),
