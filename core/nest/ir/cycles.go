@@ -19,8 +19,8 @@ const (
 	cyclesWait = 3
 )
 
-// Cycles estimates how long a run takes one thread if what it goes through in order is near, and which part of that lanes take that are loaded, stored or moved
-// one by one. ok is false if the iterations of a loop cannot be counted.
+// Cycles estimates how long a run takes one thread whose sequential accesses hit the nearest cache, and the part of that for lanes that are
+// loaded, stored or moved one by one. ok is false if the trip count of a loop is not known.
 func (k *Kernel) Cycles(m *Machine) (all, lanes float64, ok bool) {
 	own := map[*Block]*[2]float64{} // of an iteration, without loops in it
 	add := func(b *Block, cycles, lanes float64) {

@@ -83,16 +83,7 @@ of 0 is 0.`, func(a *Args) (*uop.UOp, error) {
 	}),
 	several("x residuals rank s", "lstsq", "b tensor, rcond float?", `The least squares solution of x @ y = b, the residuals, the rank and the singular values.
 Singular values up to rcond times the greatest one count as 0. Unless rcond is given, x and the rank are those of QR with pivots, of which diagonal
-elements up to the machine epsilon times the greater size and the first one count as 0; s is computed only where it is used.`, func(a *Args) ([]*uop.UOp, error) {
-		cutoff := -1.0
-		if a.given("rcond") {
-			if cutoff = a.float("rcond"); !(cutoff >= 0 && cutoff < 1) {
-				return nil, bad("rcond", "%v, expected 0 or more and less than 1", cutoff)
-			}
-		}
-		x, squares, rank, s, err := tensor.LeastSquares(a.X, a.tensor("b"), cutoff)
-		return []*uop.UOp{x, squares, rank, s}, err
-	}),
+elements up to the machine epsilon times the greater size and the first one count as 0; s is computed only where it is used.`, leastSquares),
 	method("newton_schulz", "steps int, params floats, eps float = 1e-07", "Newton-Schulz iteration: an odd polynomial, applied steps times, moves singular values towards 1.",
 		func(a *Args) (*uop.UOp, error) {
 			return tensor.NewtonSchulz(a.X, int(a.int("steps")), get[[]float64](a, "params"), a.float("eps"))
@@ -332,4 +323,16 @@ target_lengths. With zero_infinity a sample with too few steps has the loss 0.`,
 		func(a *Args, r tensor.Reduction) (*uop.UOp, error) {
 			return tensor.HuberLoss(a.X, a.tensor("Y"), a.float("delta"), r)
 		}),
+}
+
+// leastSquares is lstsq of tensors and of linalg.
+func leastSquares(a *Args) ([]*uop.UOp, error) {
+	cutoff := -1.0
+	if a.given("rcond") {
+		if cutoff = a.float("rcond"); !(cutoff >= 0 && cutoff < 1) {
+			return nil, bad("rcond", "%v, expected 0 or more and less than 1", cutoff)
+		}
+	}
+	x, squares, rank, s, err := tensor.LeastSquares(a.X, a.tensor("b"), cutoff)
+	return []*uop.UOp{x, squares, rank, s}, err
 }

@@ -65,16 +65,7 @@ Singular values up to rtol times the greatest count as 0, by default the machine
 			return tensor.PseudoInverse(a.X, rtol)
 		}),
 		inLinalg("solve", "a", "b tensor", "The solution x of a x = b.", func(a *Args) (*uop.UOp, error) { return tensor.Solve(a.X, a.tensor("b")) }),
-		severalInLinalg("x residuals rank s", "lstsq", "b tensor, rcond float?", "The least squares solution of x y = b, residuals, rank and singular values.\nThey are those of Tensor's lstsq.", func(a *Args) ([]*uop.UOp, error) {
-			cutoff := -1.0
-			if a.given("rcond") {
-				if cutoff = a.float("rcond"); !(cutoff >= 0 && cutoff < 1) {
-					return nil, bad("rcond", "%v, expected 0 or more and less than 1", cutoff)
-				}
-			}
-			x, squares, rank, s, err := tensor.LeastSquares(a.X, a.tensor("b"), cutoff)
-			return []*uop.UOp{x, squares, rank, s}, err
-		}),
+		severalInLinalg("x residuals rank s", "lstsq", "b tensor, rcond float?", "The least squares solution of x y = b, residuals, rank and singular values.\nThey are those of Tensor's lstsq.", leastSquares),
 		inLinalg("tensorsolve", "a", "b tensor", "x with tensordot(a, x) = b over the axes of x, the last of a.", func(a *Args) (*uop.UOp, error) { return tensor.TensorSolve(a.X, a.tensor("b")) }),
 		inLinalg("tensorinv", "a", "ind int = 2", "The inverse of a as a function of tensors.\nThe first ind axes of a are those of its result.", func(a *Args) (*uop.UOp, error) { return tensor.TensorInv(a.X, a.int("ind")) }),
 		severalInLinalg("q r", "qr", "mode text = reduced {reduced complete}", "Orthogonal or unitary q and upper triangular r with x = q r.\nWith \"complete\", q is square.", func(a *Args) ([]*uop.UOp, error) { return a.orthogonal() }),

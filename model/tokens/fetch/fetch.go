@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"polygrad/model/tokens"
 )
@@ -32,6 +33,13 @@ func Tokenizer(name string, progress func(loaded, total int64)) (*tokens.Tokeniz
 	return tokens.New(data, name)
 }
 
+// client gives up on a server that does not begin to answer.
+var client = func() *http.Client {
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.ResponseHeaderTimeout = 30 * time.Second
+	return &http.Client{Transport: transport}
+}()
+
 // File is what an address of HTTP holds: loaded once, and kept in polygrad/downloads of the user's folder of caches.
 func File(url string, progress func(loaded, total int64)) ([]byte, error) {
 	caches, err := os.UserCacheDir()
@@ -43,7 +51,7 @@ func File(url string, progress func(loaded, total int64)) ([]byte, error) {
 	if data, err := os.ReadFile(path); err == nil {
 		return data, nil
 	}
-	answer, err := http.Get(url)
+	answer, err := client.Get(url)
 	if err != nil {
 		return nil, err
 	}
