@@ -29,7 +29,7 @@ type shapeKeeper interface{ KeepsShapes() bool }
 // loop in order could not wait for.
 func cut(root *uop.UOp, target *lower.Target, fusion *fuse.Options, buffers int, shapes bool) (*schedule.Schedule, error) {
 	return schedule.Repeated(root, func(root *uop.UOp) (*schedule.Schedule, error) {
-		root = storeMissingTypes(schedule.Expand(root), target)
+		root = storeMissingTypes(schedule.Expand(root, fusion.Sorts()), target)
 		if fusion == nil {
 			opts := []schedule.Option{schedule.WithMaxBuffers(buffers)}
 			if shapes {
@@ -90,7 +90,7 @@ func portable(fn string, sink *uop.UOp, fusion *fuse.Options) (sched *schedule.S
 	if sink == nil || sink.Op != uop.Sink {
 		return nil, nil, fmt.Errorf("exec.%s: sink: got %v, expected a SINK of STOREs and ASSIGNs", fn, sink)
 	}
-	root, buffers, _, err := schedule.NormalizeFor(sink.Graph().Scratch(), sink, fusion.Parallel())
+	root, buffers, _, err := schedule.NormalizeFor(sink.Graph().Scratch(), sink, fusion.Sorts())
 	if err != nil {
 		return nil, nil, err
 	}

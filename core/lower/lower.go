@@ -43,6 +43,9 @@ func Lower(ast *uop.UOp, t *Target, hooks ...Hook) (p *Program, err error) {
 		return nil, fmt.Errorf("lower.Lower: the kernel is %s, expected a SINK with KernelInfo", ast)
 	}
 	name = info.Name
+	if ast.HasOp(uop.Ops(uop.Sort)) {
+		return lowerSort(ast)
+	}
 	sink := ast.Graph().Scratch().Import(ast)
 	// Looked up once: a kernel has fifty places to print at, and as many to check.
 	dumped, checked := settings.Dump.Get(), settings.Check.On()

@@ -134,7 +134,7 @@ func (x *indexing) read(u, s *uop.UOp, n *nodeRanges) *uop.UOp {
 		panic("no ranges for " + s.String())
 	}
 	src := append(append(make([]*uop.UOp, 0, len(m.out)+1), s), m.out...)
-	arg := uop.BufferizeOpts{Device: s.Device(), Removable: u.Op != uop.Copy && !m.keep && !alwaysContiguous.Has(s.Op)}
+	arg := uop.BufferizeOpts{Device: s.Device(), Removable: u.Op != uop.Copy && u.Op != uop.Sort && !m.keep && !alwaysContiguous.Has(s.Op)}
 	v := x.g.New(uop.Bufferize, s.DType, src, arg, s.Tag)
 	if n.known {
 		v = v.IndexBy(n.in...)

@@ -27,7 +27,7 @@ func (r *run) debuf() bool {
 }
 
 // alwaysRun are operations requested by the user, and those with sequential loops: their buffer is never optimised away.
-var alwaysRun = ops(uop.Contiguous, uop.Copy, uop.Assign, uop.Prefix, uop.Scatter, uop.Fetch)
+var alwaysRun = ops(uop.Contiguous, uop.Copy, uop.Assign, uop.Prefix, uop.Scatter, uop.Fetch, uop.Sort)
 
 // cleanupDeadAxes drops the axes of a buffer along which its value is constant; the tag moves to the EXPAND that restores them.
 func cleanupDeadAxes(_ any, u *uop.UOp) *uop.UOp {

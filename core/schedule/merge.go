@@ -50,7 +50,7 @@ func (s *Schedule) fuseLoopKernels(l *Loop) (merged *Kernel, reason string) {
 				if u.Src[0].Op != uop.Param && u.Src[0].Op != uop.Bufferize {
 					return nil, "a kernel has memory of its own"
 				}
-			case uop.After, uop.DefineLocal, uop.DefineReg, uop.Prefix:
+			case uop.After, uop.DefineLocal, uop.DefineReg, uop.Prefix, uop.Sort:
 				return nil, fmt.Sprintf("a kernel has a %s", u.Op)
 			}
 		}

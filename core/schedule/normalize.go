@@ -11,15 +11,14 @@ import (
 // visit, unique CONSTs are numbered too, BIND loses its value, and CALL becomes its value. Two requests with the same root in one g have
 // the same schedule. buffers are the BUFFERs by number, vars the values of bound variables.
 func Normalize(g *uop.Graph, sink *uop.UOp) (root *uop.UOp, buffers []*uop.UOp, vars map[string]int64, err error) {
-	if root, buffers, vars, err = NormalizeFor(g, sink, false); err == nil {
-		root = Expand(root)
+	if root, buffers, vars, err = NormalizeFor(g, sink, uop.SortsInOrder); err == nil {
+		root = Expand(root, uop.SortsInOrder)
 	}
 	return root, buffers, vars, err
 }
 
-// NormalizeFor is Normalize, but for CUSTOM_GRADIENTs that are Late: they stay, until Expand replaces them. parallel says that the device runs no
-// iterations in order.
-func NormalizeFor(g *uop.Graph, sink *uop.UOp, parallel bool) (root *uop.UOp, buffers []*uop.UOp, vars map[string]int64, err error) {
+// NormalizeFor is Normalize, but for CUSTOM_GRADIENTs that are Late: they stay, until Expand replaces them.
+func NormalizeFor(g *uop.Graph, sink *uop.UOp, sorts uop.Sorts) (root *uop.UOp, buffers []*uop.UOp, vars map[string]int64, err error) {
 	if g == nil || sink == nil || sink.Op != uop.Sink {
 		return nil, nil, nil, fmt.Errorf("schedule.Normalize: sink is %v, expected a SINK and a graph to copy it to", sink)
 	}
@@ -31,7 +30,7 @@ func NormalizeFor(g *uop.Graph, sink *uop.UOp, parallel bool) (root *uop.UOp, bu
 	var sharing []*uop.UOp
 	for {
 		n := newNormalizer(g, sharing)
-		n.parallel = parallel
+		n.sorts = sorts
 		root = n.run(sink)
 		more := slices.DeleteFunc(n.alone, func(u *uop.UOp) bool { return n.find(u.Src[sharedSource]) < 0 })
 		if len(more) == 0 {
@@ -49,19 +48,19 @@ const insteadSource, sharedSource = 1, 2
 // Late is what the arg of a CUSTOM_GRADIENT may be: then Late gives an expression of source 1 for its value, if IsLate. There are thousands of
 // nodes in it, so a request that was seen before is found without them.
 type Late interface {
-	// IsLate reports it for a device; parallel ones run no iterations in order.
-	IsLate(u *uop.UOp, parallel bool) bool
-	Late(u *uop.UOp) *uop.UOp
+	IsLate(u *uop.UOp, sorts uop.Sorts) bool
+	// Late keeps in made what nodes with other results of it will ask for.
+	Late(u *uop.UOp, sorts uop.Sorts, made map[*uop.UOp][]*uop.UOp) *uop.UOp
 }
 
 const lateSource = 1
 
-// Expand replaces the CUSTOM_GRADIENTs of a normalised request by their late expressions.
-func Expand(root *uop.UOp) *uop.UOp {
+// Expand replaces the CUSTOM_GRADIENTs of a normalised request by their late expressions for a device.
+func Expand(root *uop.UOp, sorts uop.Sorts) *uop.UOp {
 	if !root.HasOp(ops(uop.CustomGradient)) {
 		return root
 	}
-	to := map[*uop.UOp]*uop.UOp{}
+	to, made := map[*uop.UOp]*uop.UOp{}, map[*uop.UOp][]*uop.UOp{}
 	n := newNormalizer(root.Graph(), nil)
 	for _, u := range root.Toposort() {
 		if u.Op == uop.LUnique {
@@ -77,7 +76,7 @@ func Expand(root *uop.UOp) *uop.UOp {
 			v = u.With(src...)
 		}
 		if a, is := u.Arg.(Late); is && u.Op == uop.CustomGradient {
-			v = a.Late(v)
+			v = a.Late(v, sorts, made)
 		}
 		to[u] = v
 	}
@@ -96,7 +95,7 @@ type normalizer struct {
 	err     error
 	// sharing are CUSTOM_GRADIENTs that share what is computed anyway, alone others that could.
 	sharing, alone []*uop.UOp
-	parallel       bool
+	sorts          uop.Sorts
 }
 
 // newNormalizer has room for a request of a few nodes in one piece of memory.
@@ -227,7 +226,7 @@ func (n *normalizer) neededSources(u *uop.UOp) []*uop.UOp {
 // isLate reports whether a CUSTOM_GRADIENT stays, for Expand.
 func (n *normalizer) isLate(u *uop.UOp) bool {
 	a, is := u.Arg.(Late)
-	return is && a.IsLate(u, n.parallel)
+	return is && a.IsLate(u, n.sorts)
 }
 
 // sources returns the copies of the sources of a node. If one is not done, the node waits for it.

@@ -4,9 +4,9 @@ import "polygrad/core/uop"
 
 // alwaysContiguous are operations whose value is in memory, or needs none.
 var alwaysContiguous = ops(uop.Contiguous, uop.Assign, uop.Copy, uop.Buffer, uop.ConstOp, uop.Bind, uop.Device, uop.Param,
-	uop.DefineLocal, uop.DefineReg, uop.Load, uop.Call, uop.After).Union(inOrder)
+	uop.DefineLocal, uop.DefineReg, uop.Load, uop.Call, uop.After, uop.Sort).Union(inOrder)
 
-// getRealize marks the nodes that must have a buffer: the outputs, the operands of CONTIGUOUS, COPY and ASSIGN, and those nodes
+// getRealize marks the nodes that must have a buffer: the outputs, the operands of CONTIGUOUS, COPY, ASSIGN and SORT, and those nodes
 // themselves.
 func (r *run) getRealize() bool {
 	list := r.root.Toposort()
@@ -22,7 +22,7 @@ func (r *run) getRealize() bool {
 			}
 		case uop.Contiguous, uop.PrefixAxis, uop.Scatter, uop.Fetch:
 			mark(u)
-		case uop.Copy, uop.Assign:
+		case uop.Copy, uop.Assign, uop.Sort:
 			mark(u)
 			for _, s := range u.Src {
 				if !alwaysContiguous.Has(s.Base().Op) {

@@ -206,7 +206,7 @@ func basesOfLost(wanted, values []*uop.UOp) (bases []*uop.UOp, lost []int) {
 
 // tensorOps are the operations of tensor graphs.
 var tensorOps = uop.GroupElementwise.Union(uop.GroupMovement, uop.Ops(uop.Sink, uop.ConstOp, uop.VConstOp, uop.Device, uop.LUnique,
-	uop.Param, uop.Bind, uop.DefineVar, uop.Copy, uop.Contiguous, uop.ContiguousBackward, uop.Detach, uop.Assign, uop.After, uop.ReduceAxis, uop.PrefixAxis, uop.Scatter, uop.Fetch, uop.Loops,
+	uop.Param, uop.Bind, uop.DefineVar, uop.Copy, uop.Contiguous, uop.ContiguousBackward, uop.Detach, uop.Assign, uop.After, uop.ReduceAxis, uop.PrefixAxis, uop.Scatter, uop.Fetch, uop.Sort, uop.Loops,
 	uop.Vectorize, uop.Noop))
 
 // afterAssignTo reports whether an AFTER is a buffer after an ASSIGN to it or to a part of it.

@@ -7,7 +7,7 @@ import "polygrad/core/uop"
 type keySort func(key *uop.UOp, axis int, positions bool) (sorted, at *uop.UOp)
 
 // minAlone is how many elements there must be for it to pay that values may be sorted without positions: the graph becomes larger.
-const minAlone = 1 << 14
+const minAlone = 1 << 9
 
 // orderedByKeys sorts along an axis by unsigned integers in the order of the elements. Values are made of the sorted keys. Where nobody
 // asks for positions keys are sorted alone, which takes half the time: then -0 stands before 0, while with positions these are equal.

@@ -100,6 +100,41 @@ func radixSort(rule statedRule, key *uop.UOp, keyBits int64, positions bool, num
 	return as(sorted, 1, 0), as(at, 1, 1)
 }
 
+// suitsRows reports whether SORT takes less time than passes over digits, of which keys of few bits need few, or than a network if the rows
+// suit one: its rows fit in registers, or are long.
+func suitsRows(key *uop.UOp, positions, network bool) bool {
+	s, size := key.Shape(), int64(key.DType.Itemsize())
+	if !isNumbers(s) || size < 4 || size == 8 && positions {
+		return false
+	}
+	n := s[1].N
+	if positions {
+		size = 8
+	}
+	if !network {
+		return !positions || n <= mostPositions
+	}
+	return n > fewForRegisters && n*size <= sortedInRegisters || n >= networkRow && !positions
+}
+
+// sortedInRegisters is how many bytes SORT sorts in registers; fewForRegisters elements leave most of them empty. Longer rows than of
+// mostPositions numbers that hold positions are sorted by digits in less time: all digits of a position are in order.
+const sortedInRegisters, fewForRegisters, mostPositions = 1 << 10, 48, 1 << 16
+
+// rowSort is radixSort by SORT; with positions, by numbers that hold a key and a position.
+func rowSort(key *uop.UOp, positions bool) (sorted, at *uop.UOp) {
+	n, x := key.Shape()[1].N, key
+	if positions {
+		x = bitOr(shiftLeft(cast(key, uop.Uint64), int(32)), placesAlong(key, uop.Uint64))
+	}
+	x = x.ContiguousOp()
+	x = key.Graph().New(uop.Sort, x.DType, []*uop.UOp{x}, uop.Num(n), nil)
+	if !positions {
+		return x, nil
+	}
+	return cast(shiftRight(x, 32), key.DType), cast(bitAnd(x, uop.Uint(1<<32-1)), uop.Int32)
+}
+
 // sortDigits is radixSort for devices that run iterations in order.
 func sortDigits(key *uop.UOp, keyBits int64, positions bool) (sorted, at *uop.UOp) {
 	rows, n := key.Shape()[0].N, key.Shape()[1].N

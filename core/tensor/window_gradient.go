@@ -98,23 +98,46 @@ func (s stated) Linear() bool {
 // Shares reports whether the value is taken from the second source where the third one is computed anyway (schedule.Sharing).
 func (s stated) Shares() bool { return s.rule == gradientOfShared }
 
-// IsLate reports whether the value is computed by a network of comparisons (schedule.Late). GPUs, which run no iterations in order, sort by
-// networks wherever they can.
-func (s stated) IsLate(u *uop.UOp, parallel bool) bool {
-	return s.rule == sortedByNetwork || s.rule == sortedByDigits && parallel && (s.numbers[0] == 0 || u.Src[1].DType.Itemsize() <= 4)
+// IsLate reports whether the value is computed by a network of comparisons, or by SORT (schedule.Late). GPUs, which run no iterations in order, sort
+// by networks wherever they can.
+func (s stated) IsLate(u *uop.UOp, sorts uop.Sorts) bool {
+	switch s.rule {
+	case sortedByNetwork:
+		return true
+	case sortedByDigits:
+		return sorts == uop.SortsParallel && (s.numbers[0] == 0 || u.Src[1].DType.Itemsize() <= 4) || sorts == uop.SortsByRow && suitsRows(u.Src[1], s.numbers[0] == 1, false)
+	}
+	return false
 }
 
-// Late is that network.
-func (s stated) Late(u *uop.UOp) *uop.UOp {
-	key := transpose(u.Src[1], 0, 1)
-	if s.rule == sortedByNetwork && s.numbers[2] == 1 {
+// Late is that network or SORT. Keys and their positions are sorted once.
+func (s stated) Late(u *uop.UOp, sorts uop.Sorts, made map[*uop.UOp][]*uop.UOp) *uop.UOp {
+	key, positions, which := u.Src[1], s.numbers[0] == 1, s.numbers[1]
+	numbers := slices.Clone(s.numbers)
+	numbers[1] = 0
+	both := u.Graph().New(u.Op, key.DType, []*uop.UOp{key}, stated{s.rule, numbers}, nil)
+	if made[both] == nil {
+		sorted, at := s.sorted(key, sorts, positions)
+		made[both] = []*uop.UOp{sorted, at}
+	}
+	return made[both][which]
+}
+
+func (s stated) sorted(key *uop.UOp, sorts uop.Sorts, positions bool) (sorted, at *uop.UOp) {
+	network := s.rule == sortedByNetwork
+	inRows := network && s.numbers[2] == 1
+	if sorts == uop.SortsByRow && suitsRows(key, positions, network) && (inRows || !network) {
+		return rowSort(key, positions)
+	}
+	key = transpose(key, 0, 1)
+	if inRows {
 		key = key.ContiguousOp() // transposed in registers
 	}
-	sorted, at := networkSort(key, s.numbers[0] == 1)
-	if s.numbers[1] == 1 {
-		sorted = at
+	sorted, at = networkSort(key, positions)
+	if positions {
+		at = transpose(at, 0, 1)
 	}
-	return transpose(sorted, 0, 1)
+	return transpose(sorted, 0, 1), at
 }
 
 // Gradient applies the rule.

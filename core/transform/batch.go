@@ -168,7 +168,7 @@ func init() {
 		uop.After: afterBatch, uop.CustomGradient: customBatch,
 	}
 	// The elements of operands with the axis of the batch belong together as those without it.
-	for _, op := range uop.GroupElementwise.Union(uop.Ops(uop.Contiguous, uop.ContiguousBackward, uop.Detach, uop.Copy)).List() {
+	for _, op := range uop.GroupElementwise.Union(uop.Ops(uop.Contiguous, uop.ContiguousBackward, uop.Detach, uop.Copy, uop.Sort)).List() {
 		batchRules[op] = eachBatch
 	}
 }

@@ -104,20 +104,20 @@ func (a batchedGradient) element(u *uop.UOp) (node *uop.UOp, inputs map[*uop.UOp
 
 // late is a rule for one element with an expression that is made late (schedule.Late).
 type late interface {
-	IsLate(u *uop.UOp, parallel bool) bool
-	Late(u *uop.UOp) *uop.UOp
+	IsLate(u *uop.UOp, sorts uop.Sorts) bool
+	Late(u *uop.UOp, sorts uop.Sorts, made map[*uop.UOp][]*uop.UOp) *uop.UOp
 }
 
 // IsLate reports whether there is one for all elements.
-func (a batchedGradient) IsLate(u *uop.UOp, parallel bool) bool {
+func (a batchedGradient) IsLate(u *uop.UOp, sorts uop.Sorts) bool {
 	l, ok := a.of.(late)
-	return ok && l.IsLate(u, parallel) && a.mapped[1]
+	return ok && l.IsLate(u, sorts) && a.mapped[1]
 }
 
 // Late is that expression.
-func (a batchedGradient) Late(u *uop.UOp) *uop.UOp {
+func (a batchedGradient) Late(u *uop.UOp, sorts uop.Sorts, made map[*uop.UOp][]*uop.UOp) *uop.UOp {
 	node, inputs := a.element(u)
-	return a.batch(a.of.(late).Late(node), inputs, u.Shape()[0])
+	return a.batch(a.of.(late).Late(node, sorts, made), inputs, u.Shape()[0])
 }
 
 // Gradient is the rule for one element, for all elements. A source that all elements share gets the sum.

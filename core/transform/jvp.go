@@ -116,7 +116,7 @@ func init() {
 		jvpRules[op] = pointwise
 	}
 	// What is stored element by element, or computed by statements, is the value of a CUSTOM_GRADIENT, or of integers.
-	for _, op := range uop.Ops(uop.Scatter, uop.Fetch, uop.Loops, uop.Repeat, uop.Result).List() {
+	for _, op := range uop.Ops(uop.Scatter, uop.Fetch, uop.Loops, uop.Repeat, uop.Result, uop.Sort).List() {
 		jvpRules[op] = onlyAsValue
 	}
 	// Statements have no value.

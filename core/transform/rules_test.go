@@ -14,8 +14,8 @@ var withoutTranspose = constantOps.Union(
 	uop.Ops(uop.Neg, uop.Sub, uop.Idiv, uop.Mod, uop.CmpEq, uop.Xor, uop.Or, uop.And, uop.Shl, uop.Shr, uop.Threefry, uop.Detach),
 	// of machines: tensors have other operations in their places
 	uop.Ops(uop.Fdiv, uop.Exp, uop.Cos, uop.Tanh),
-	// statements and loops: a CUSTOM_GRADIENT with the rule stands before them
-	uop.Ops(uop.Sink, uop.Store, uop.Assign, uop.Scatter, uop.Fetch, uop.Loops, uop.Repeat, uop.Result),
+	// statements, loops and sorts: a CUSTOM_GRADIENT with the rule stands before them
+	uop.Ops(uop.Sink, uop.Store, uop.Assign, uop.Scatter, uop.Fetch, uop.Loops, uop.Repeat, uop.Result, uop.Sort),
 )
 
 // ruleTables are the tables of rules, and the operations that have no rule in them.

@@ -126,6 +126,8 @@ const (
 	Result
 	// Complex is a complex tensor: of two planes, or of a buffer of pairs. It is in no program: see complex.go.
 	Complex
+	// Sort is its source, unsigned integers, with each row of so many (Num) in ascending order. Schedules have it, for devices that sort rows.
+	Sort
 	// NumAllOps is one more than the last operation.
 	NumAllOps
 )
@@ -139,7 +141,7 @@ var opNames = [NumAllOps]string{
 	"INS", "UNIQUE", "DEVICE", "ASSIGN", "LUNIQUE", "CONTIGUOUS", "CONTIGUOUS_BACKWARD", "DETACH", "BUFFERIZE",
 	"COPY", "BUFFER", "BUFFER_VIEW", "MSELECT", "MSTACK", "ENCDEC", "RESHAPE", "PERMUTE", "EXPAND", "PAD",
 	"SHRINK", "FLIP", "MULTI", "REDUCE_AXIS", "REDUCE", "ALLREDUCE", "UNROLL", "CONTRACT", "CAT", "PTRCAT",
-	NumOps: "EXP", "COS", "TANH", "CUSTOM_GRADIENT", "PREFIX_AXIS", "PREFIX", "SCATTER", "FETCH", "LOOPS", "REPEAT", "RESULT", "COMPLEX",
+	NumOps: "EXP", "COS", "TANH", "CUSTOM_GRADIENT", "PREFIX_AXIS", "PREFIX", "SCATTER", "FETCH", "LOOPS", "REPEAT", "RESULT", "COMPLEX", "SORT",
 }
 
 var opByName = func() map[string]Op {
@@ -157,6 +159,15 @@ func (o Op) String() string {
 	}
 	return "UNKNOWN"
 }
+
+// Sorts is what a device sorts by.
+type Sorts int
+
+const (
+	SortsInOrder  Sorts = iota // loops whose iterations run in order
+	SortsParallel              // loops whose iterations are independent
+	SortsByRow                 // SORT
+)
 
 // OpByName finds an operation by its upper-case name.
 func OpByName(name string) (Op, bool) { o, ok := opByName[name]; return o, ok }

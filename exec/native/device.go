@@ -89,7 +89,9 @@ func (d *Device) Target() *lower.Target { return d.target }
 
 // Fusion are the limits of fusion.
 func (d *Device) Fusion() fuse.Options {
-	return device.FusionFor(&d.machine, d.Target())
+	o := device.FusionFor(&d.machine, d.Target())
+	o.SortsRows = d.features.AVX512
+	return o
 }
 
 // Compile plans kernels and compiles them to machine code, in parallel.
@@ -101,7 +103,9 @@ func (d *Device) compile(progs []*lower.Program) ([]device.Kernel, error) {
 	// Kernels that are timed are timed one after the other.
 	choices := make([]plan.Choice, len(progs))
 	for i, p := range progs {
-		choices[i] = d.tuner.Choice(p)
+		if p.Sort() == nil {
+			choices[i] = d.tuner.Choice(p)
+		}
 	}
 	made, errs := make([]made, len(progs)), make([]error, len(progs))
 	device.Each(len(progs), func(i int) { made[i], errs[i] = d.render(progs[i], choices[i]) })
@@ -153,6 +157,10 @@ type made struct {
 }
 
 func (d *Device) render(p *lower.Program, c plan.Choice) (m made, err error) {
+	if s := p.Sort(); s != nil {
+		spec, err := code.Sort(p.Name, s.Rows, s.Length, s.Bytes)
+		return made{specs: []code.Spec{spec}}, err
+	}
 	k, _, err := nest.CompileAs(p.Name, p.Linear, d.machine, c)
 	if err != nil {
 		return m, err
@@ -175,6 +183,9 @@ func (d *Device) render(p *lower.Program, c plan.Choice) (m made, err error) {
 
 // List is the machine code of a kernel in assembler syntax, with the minimal time of its blocks.
 func (d *Device) List(p *lower.Program) (language, code string, err error) {
+	if s := p.Sort(); s != nil {
+		return "C", fmt.Sprintf("poly_native_sort%d(args, %d)", 8*s.Bytes, s.Length), nil
+	}
 	k, _, err := nest.CompileAs(p.Name, p.Linear, d.machine, d.tuner.Choice(p))
 	if err != nil {
 		return "", "", err

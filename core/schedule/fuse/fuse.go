@@ -34,6 +34,8 @@ type Options struct {
 	HostTypes func(dt *uop.DType) bool
 	// Invocations: the iterations of a kernel run in parallel and cannot depend on each other.
 	Invocations bool
+	// SortsRows: the device has SORT.
+	SortsRows bool
 	// Cycles estimates how many cycles a run of a kernel takes one thread, as the kernel is laid out, and how many of them are for elements
 	// that are loaded, stored or moved one by one; nil for devices that cannot tell. ok is false if that depends on its arguments.
 	Cycles func(kernel *uop.UOp) (all, oneByOne float64, ok bool)
@@ -45,8 +47,18 @@ type Options struct {
 	OnlineRows int64
 }
 
-// Parallel reports whether the device runs no loops sequentially.
-func (o *Options) Parallel() bool { return o != nil && o.Invocations }
+// Sorts is what the device sorts by.
+func (o *Options) Sorts() uop.Sorts {
+	switch {
+	case o == nil:
+		return uop.SortsInOrder
+	case o.Invocations:
+		return uop.SortsParallel
+	case o.SortsRows:
+		return uop.SortsByRow
+	}
+	return uop.SortsInOrder
+}
 
 // Machine has the parameters of the cost model.
 type Machine struct {

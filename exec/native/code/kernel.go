@@ -32,6 +32,8 @@ type Spec struct {
 	Items int64
 	// Frame and Scratch are the bytes of private memory, of each thread.
 	Frame, Scratch int64
+	// Calls says that the code calls C, which needs a stack: a goroutine's is too small.
+	Calls bool
 	// Flops and Bytes estimate the work of a run: arithmetic operations, and bytes moved.
 	Flops, Bytes float64
 }
@@ -45,6 +47,7 @@ type Kernel struct {
 	buffers int
 	vars    int
 	memory  uintptr // bytes of frame and scratch memory
+	calls   bool
 	cost    cost
 	loaded  *loaded
 }
@@ -79,7 +82,7 @@ func loadInto(m *memory, specs []Spec) ([]*Kernel, error) {
 	for i := range specs {
 		s := &specs[i]
 		k := &Kernel{
-			Name: s.Name, buffers: s.Buffers, vars: s.Vars, memory: aligned(s.Frame) + aligned(s.Scratch),
+			Name: s.Name, buffers: s.Buffers, vars: s.Vars, memory: aligned(s.Frame) + aligned(s.Scratch), calls: s.Calls,
 			c: C.poly_native_kernel_t{
 				entry: C.uintptr_t(blocks[i].entry()), args: C.int64_t(s.Buffers + s.Vars), items: C.int64_t(s.Items),
 				frame: C.uint64_t(aligned(s.Frame)), scratch: C.uint64_t(aligned(s.Scratch)),
@@ -157,10 +160,13 @@ func (k *Kernel) fill(args []uint64, bufs []unsafe.Pointer, vars []int64) error 
 // launch runs the kernel on n arguments, here or on the pool.
 func (k *Kernel) launch(args *uint64, n int, memory uintptr) {
 	how := k.cost.how()
-	if how == pooled {
-		pieces := k.cost.pieces()
+	if how == pooled || k.calls {
+		threads, pieces := threads, k.cost.pieces()
 		if k.c.scratch > 0 {
 			pieces = 1 // each piece would fill its scratch memory again
+		}
+		if how != pooled {
+			threads = 1
 		}
 		C.poly_native_run(&k.c, (*C.uint64_t)(args), C.uintptr_t(memory), C.int(threads), C.int(pieces))
 		return

@@ -1,0 +1,39 @@
+/* Quicksort by vectors (see sort_lanes.h), for numbers of 32 and of 64 bits. */
+#if defined(__x86_64__)
+#pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,popcnt,bmi,bmi2")
+#pragma GCC optimize("O3")
+#include "sort.h"
+
+#include <immintrin.h>
+#include <string.h>
+
+#define ALWAYS static inline __attribute__((always_inline))
+
+#define LANES 16
+#define NUMBER uint32_t
+#define MASK __mmask16
+#define NAME(f) f##32
+#define OF(f) f##_epi32
+#define OF_UNSIGNED(f) f##_epu32
+#define COMPARE(f) f##_epu32_mask
+#define SET1(x) _mm512_set1_epi32((int)(x))
+#include "sort_lanes.h"
+#undef LANES
+#undef NUMBER
+#undef MASK
+#undef NAME
+#undef OF
+#undef OF_UNSIGNED
+#undef COMPARE
+#undef SET1
+
+#define LANES 8
+#define NUMBER uint64_t
+#define MASK __mmask8
+#define NAME(f) f##64
+#define OF(f) f##_epi64
+#define OF_UNSIGNED(f) f##_epu64
+#define COMPARE(f) f##_epu64_mask
+#define SET1(x) _mm512_set1_epi64((long long)(x))
+#include "sort_lanes.h"
+#endif

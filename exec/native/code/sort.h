@@ -1,0 +1,16 @@
+/* Sorts of rows of unsigned numbers by vectors of 64 bytes, AVX-512. */
+#ifndef POLY_NATIVE_SORT_H
+#define POLY_NATIVE_SORT_H
+
+#include <stdint.h>
+
+/* Sorts rows of n numbers from one buffer into another: args are to, from, the first row, how many rows, and memory for n numbers, as of
+ * a kernel. */
+void poly_native_sort32(const uint64_t *args, uint64_t n);
+void poly_native_sort64(const uint64_t *args, uint64_t n);
+
+/* Their addresses. */
+uintptr_t poly_native_sort_address32(void);
+uintptr_t poly_native_sort_address64(void);
+
+#endif
