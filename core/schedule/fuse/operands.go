@@ -52,7 +52,7 @@ func (f *fuser) apart(g *group) (best []*group) {
 	if !ok || oneByOne < whole*(1-sureGain) {
 		return nil
 	}
-	costs, reason := Costs{SavedCycles: whole}, Recompute
+	costs, reason, gain := Costs{SavedCycles: whole}, Recompute, sureGain
 	before, after := f.slots, f.slots
 	for _, u := range operands {
 		f.slots = before
@@ -70,9 +70,12 @@ func (f *fuser) apart(g *group) (best []*group) {
 		if known && (costs.StoreCycles == 0 || cycles < costs.StoreCycles) {
 			costs.StoreCycles, costs.Elements = cycles, elements
 			best, after = groups, f.slots
+			if gain = sureGain; elements > largestMemory(u) {
+				gain = gainOfMore
+			}
 		}
 	}
-	if best != nil && costs.StoreCycles < costs.SavedCycles*sureGain {
+	if best != nil && costs.StoreCycles < costs.SavedCycles*gain {
 		reason = Pays
 	}
 	f.slots = before
@@ -84,8 +87,19 @@ func (f *fuser) apart(g *group) (best []*group) {
 	return best
 }
 
-// sureGain is the part of the cycles that must be left, as they are estimates.
-const sureGain = 0.9
+// sureGain is the part of the cycles that must be left, as they are estimates; gainOfMore is that where more elements are stored than there
+// are, as of windows that do not overlap.
+const sureGain, gainOfMore = 0.9, 0.5
+
+// largestMemory is the number of elements of the largest memory that a value is computed of.
+func largestMemory(u *uop.UOp) (n int64) {
+	for _, x := range u.Toposort() {
+		if x.Op == uop.Param {
+			n = max(n, x.DType.Size)
+		}
+	}
+	return n
+}
 
 // storesOf are the stores of a group whose PARAMs are slots; nil if there is none, or an unknown one.
 func (f *fuser) storesOf(g *group) []store {
@@ -280,7 +294,9 @@ func (f *fuser) positionsOf(u, next *uop.UOp) *positions {
 			covered[r] = true
 		}
 	}
-	for _, r := range u.Ranges() {
+	alone := slices.Clone(u.Ranges())
+	slices.SortStableFunc(alone, byID) // as they are nested
+	for _, r := range alone {
 		if variable(r) {
 			return nil
 		}
