@@ -375,11 +375,10 @@ func backToWindowed(g *uop.UOp, xs uop.Shape, kernel, stride, dilation []int64) 
 	return g
 }
 
-// fewTaps is up to how many taps of an element are added one by one: each is then read where it lies, not by remainders. A sum of
-// two is the same in any order.
-const fewTaps = 2
+// fewTaps is up to how many taps of an element are added one by one, in their order: each is then read where it lies, not by remainders.
+const fewTaps = 9
 
-// sumOfTaps is the sum of two diagonals, tap by tap.
+// sumOfTaps is the sum of few diagonals, tap by tap.
 func sumOfTaps(g *uop.UOp, lead int, ps []phases) *uop.UOp {
 	terms := []*uop.UOp{g}
 	for a, p := range ps {
@@ -393,7 +392,10 @@ func sumOfTaps(g *uop.UOp, lead int, ps []phases) *uop.UOp {
 		}
 		terms = next
 	}
-	total := add(cast(terms[0], uop.SumAcc(g.DType)), cast(terms[1], uop.SumAcc(g.DType)))
+	total := cast(terms[0], uop.SumAcc(g.DType))
+	for _, term := range terms[1:] {
+		total = add(total, cast(term, uop.SumAcc(g.DType)))
+	}
 	if smallFloats[g.DType] {
 		return cast(total, g.DType)
 	}
