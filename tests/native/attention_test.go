@@ -7,7 +7,9 @@ import (
 	"math"
 	"testing"
 
+	"polygrad/core/gradient"
 	"polygrad/core/tensor"
+	"polygrad/core/uop"
 	"polygrad/exec"
 )
 
@@ -67,6 +69,79 @@ func attended(query, keys, values []float32, n, width int64) []float64 {
 	}
 	for c := range out {
 		out[c] /= sum
+	}
+	return out
+}
+
+// TestAttentionGradients has a causal mask that leaves blocks of the scores, the last of which may be of one row.
+func TestAttentionGradients(t *testing.T) {
+	eachLevel(t, func(t *testing.T, e *exec.Executor) {
+		for _, s := range []struct{ heads, length, size int64 }{{2, 320, 24}, {1, 449, 16}, {3, 300, 7}} {
+			t.Run(fmt.Sprintf("%dx%dx%d", s.heads, s.length, s.size), func(t *testing.T) {
+				b := newBed(t, e, s.heads, s.length)
+				q, qs := b.floats(s.heads, s.length, s.size)
+				k, ks := b.floats(s.heads, s.length, s.size)
+				v, vs := b.floats(s.heads, s.length, s.size)
+				seed, seeds := b.floats(s.heads, s.length, s.size)
+				y := b.ok(tensor.ScaledDotProductAttention(q, k, v, tensor.AttentionOptions{Causal: true}))
+				grads, err := gradient.Of(y, []*uop.UOp{q.Base(), k.Base(), v.Base()}, seed)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var got [3][]float32
+				for i, g := range grads {
+					got[i] = b.want(g, nil)
+				}
+				b.run()
+				var want [3][]float64
+				for h := range s.heads {
+					of := func(x []float32) []float32 { return x[h*s.length*s.size:][:s.length*s.size] }
+					for i, g := range causalGradients(of(qs), of(ks), of(vs), of(seeds), s.size) {
+						want[i] = append(want[i], g...)
+					}
+				}
+				for i, name := range []string{"queries", "keys", "values"} {
+					near(b, "gradient of the "+name, got[i], want[i], 1e-5)
+				}
+			})
+		}
+	})
+}
+
+// causalGradients are the gradients of queries, keys and values for those of the results of causal attention.
+func causalGradients(queries, keys, values, seeds []float32, size int64) (out [3][]float64) {
+	for i := range out {
+		out[i] = make([]float64, len(queries))
+	}
+	n, scale := int64(len(queries))/size, 1/math.Sqrt(float64(size))
+	dot := func(a, b []float32) (sum float64) {
+		for i, x := range a[:size] {
+			sum += float64(x) * float64(b[i])
+		}
+		return sum
+	}
+	for i := range n {
+		query, seed := queries[i*size:], seeds[i*size:]
+		weights, changes := make([]float64, i+1), make([]float64, i+1)
+		sum, mean := 0.0, 0.0
+		for j := range weights {
+			weights[j] = math.Exp(scale * dot(query, keys[int64(j)*size:]))
+			changes[j] = dot(seed, values[int64(j)*size:])
+			sum += weights[j]
+		}
+		for j := range weights {
+			weights[j] /= sum
+			mean += weights[j] * changes[j]
+		}
+		for j := range weights {
+			change := scale * weights[j] * (changes[j] - mean)
+			for c := range size {
+				at, to := i*size+c, int64(j)*size+c
+				out[0][at] += change * float64(keys[to])
+				out[1][to] += change * float64(queries[at])
+				out[2][to] += weights[j] * float64(seeds[at])
+			}
+		}
 	}
 	return out
 }

@@ -20,8 +20,8 @@ type band struct {
 	position    [2]*uop.UOp
 	spans       [2]spans // [0]: the columns left for each block of rows; [1]: the rows left for each block of columns
 	matrices    map[int]*bandMatrix
-	views       []bandView // by group
-	columnsOnly bool       // blocks of columns would read what blocks of rows do not write
+	views       []*bandView // by group
+	columnsOnly bool        // blocks of columns would read what blocks of rows do not write
 }
 
 // spans are the interval of one axis that the mask leaves for each block of the other axis.
@@ -49,6 +49,8 @@ type bandView struct {
 	axis    int
 	inner   []*uop.UOp
 	ok      bool
+	// Whole blocks of rows of product are computed by its reader.
+	product, reader *bandView
 }
 
 // bandBlock is the number of rows and of columns of a block. leastBlocks is the number of blocks from which on skipping pays.
@@ -169,7 +171,10 @@ func (s *spans) limit(u *uop.UOp, i int64) *uop.UOp {
 
 // inBand restricts all kernels that can be restricted to the band.
 func (f *fuser) inBand(d *band) (changed bool) {
-	d.views = make([]bandView, len(f.groups))
+	d.views = make([]*bandView, len(f.groups))
+	for i := range d.views {
+		d.views[i] = &bandView{}
+	}
 	for known := -1; known < len(d.matrices); {
 		known = len(d.matrices)
 		for i := range f.groups {
@@ -179,7 +184,7 @@ func (f *fuser) inBand(d *band) (changed bool) {
 	for again := true; again; {
 		again = false
 		for i := range d.views {
-			v := &d.views[i]
+			v := d.views[i]
 			v.ok = v.ok && d.allows(v)
 		}
 		for slot, m := range d.matrices {
@@ -188,9 +193,10 @@ func (f *fuser) inBand(d *band) (changed bool) {
 			}
 		}
 	}
+	f.blocksInCache(d)
 	var groups []*group
 	for i, g := range f.groups {
-		v := &d.views[i]
+		v := d.views[i]
 		if !v.ok || g.body.iterations() <= f.o.SmallWork {
 			groups = append(groups, g)
 			continue
@@ -213,7 +219,7 @@ func (f *fuser) inBand(d *band) (changed bool) {
 
 // view finds the positions in the body of a group, and matrices that are stored or read there.
 func (f *fuser) view(d *band, i int) {
-	g, v := f.groups[i], &d.views[i]
+	g, v := f.groups[i], d.views[i]
 	if g.body == nil || g.body.pieces || v.body == nil && slices.ContainsFunc(g.body.values(), func(u *uop.UOp) bool { return u.Op == uop.Bufferize }) {
 		return
 	}
@@ -405,7 +411,10 @@ func (f *fuser) bandBodies(d *band, v *bandView) []*body {
 	block := f.newRange(v.blocked.With(v.blocked.Src[0].IntLike(whole)))
 	inside := f.newRange(v.blocked.With(v.blocked.Src[0].IntLike(bandBlock)))
 	limit := func(u *uop.UOp) *uop.UOp { return simplify(replace(u, map[*uop.UOp]*uop.UOp{s.block: block})) }
-	out := []*body{f.bandBody(d, v, []*uop.UOp{block, inside}, block.MulInt(bandBlock).Add(inside), span{limit(s.first), limit(s.end)})}
+	var out []*body
+	if v.reader == nil {
+		out = append(out, f.bandBody(d, v, []*uop.UOp{block, inside}, block.MulInt(bandBlock).Add(inside), span{limit(s.first), limit(s.end)}))
+	}
 	if n%bandBlock == 0 {
 		return out
 	}
@@ -430,6 +439,11 @@ func (f *fuser) bandBody(d *band, v *bandView, loops []*uop.UOp, position *uop.U
 	of, ranges := newImages(), map[*uop.UOp][]*uop.UOp{v.blocked: loops}
 	of.set(v.blocked, position)
 	for _, r := range v.inner {
+		if size.IsConst(uop.Int(1)) { // no loop
+			ranges[r] = nil
+			of.set(r, from)
+			continue
+		}
 		if !tiled || !slices.Contains(v.body.loops, r) {
 			inner := f.newRange(r.With(size))
 			ranges[r] = []*uop.UOp{inner}
@@ -450,17 +464,26 @@ func (f *fuser) bandBody(d *band, v *bandView, loops []*uop.UOp, position *uop.U
 	if v.axis == 1 && v.body.contraction() && len(loops) == 2 {
 		f.copyColumns(d, v, loops, ranges, of)
 	}
+	if v.product != nil && len(loops) == 2 {
+		f.computeBlock(d, v, s, loops, ranges, of)
+	}
 	image := func(u *uop.UOp) *uop.UOp {
 		for _, u := range u.ToposortGated(func(u *uop.UOp) bool { return of.get(u) == nil }) {
 			x := rebuilt(u, of)
 			if u.Op == uop.Reduce || u.Op == uop.Bufferize || u.Op == uop.Index && u.Src[0].Op == uop.Bufferize {
-				src := slices.Clone(x.Src)
+				src := []*uop.UOp{x.Src[0]}
 				for i, r := range u.Src[1:] {
-					if rs := ranges[r]; rs != nil && r != v.blocked {
-						src[i+1] = rs[0]
+					if rs, known := ranges[r]; known && r != v.blocked {
+						src = append(src, rs...)
+					} else {
+						src = append(src, x.Src[i+1])
 					}
 				}
-				x = x.With(src...)
+				if len(src) > 1 {
+					x = x.With(src...)
+				} else {
+					x = src[0]
+				}
 			}
 			of.set(u, x)
 		}

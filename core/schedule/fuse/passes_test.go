@@ -128,6 +128,35 @@ func TestEveryPassIsNeeded(t *testing.T) {
 	}
 }
 
+// The scores of causal attention that only the softmax reads, and the gradients of probabilities, are computed where their rows are gone
+// through, a block at a time, but for rows that make no whole block and matrices of which a block does not fit the cache.
+func TestBlocksOfRowsInTraining(t *testing.T) {
+	for _, c := range []struct{ length, block, blocks, kernels int64 }{
+		{512, 64 * 512 * 4, 2, 6}, {512, 64*512*4 - 1, 0, 8}, {520, 64 * 520 * 4, 2, 14},
+	} {
+		g := newGraph(t)
+		o := options
+		o.BlockBytes = c.block
+		q, k, v := g.in(2, c.length, 32), g.in(2, c.length, 32), g.in(2, c.length, 32)
+		y := g.ok(tensor.ScaledDotProductAttention(q, k, v, tensor.AttentionOptions{Causal: true}))
+		grads, err := gradient.Of(g.ok(tensor.Sum(g.ok(tensor.Mul(y, y)), nil, false)), []*uop.UOp{q, k, v}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := g.fused(o, grads...)
+		g.expect(s, int(c.kernels))
+		blocks := int64(0)
+		for _, k := range s.Kernels {
+			if k.AST.Find(func(u *uop.UOp) bool { return u.Op == uop.Bufferize && len(u.Src) == 4 }) != nil {
+				blocks++
+			}
+		}
+		if blocks != c.blocks {
+			t.Errorf("%d rows: %d kernels with blocks, expected %d", c.length, blocks, c.blocks)
+		}
+	}
+}
+
 // Numbers that stand in the passes, from both sides.
 func TestThresholdsOfPasses(t *testing.T) {
 	t.Run("rows of a table", func(t *testing.T) {
