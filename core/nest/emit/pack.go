@@ -31,6 +31,12 @@ func (im *emitter) fillPacks(p *openBand, e *env) {
 			}
 		}
 	}
+	if a.Dynamic { // the current tile; remaining lanes of machines without masks run scalar
+		if a.vec {
+			fill(linear{}, a.base, a.live, a.last)
+		}
+		return
+	}
 	w := a.win
 	if a.Full() > 0 {
 		im.Builder.Loop(a.Region.Label()+" pack", w.count, func(l *ir.Loop) {

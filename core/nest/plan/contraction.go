@@ -69,7 +69,7 @@ func (pl *planner) planReduction(p *Band) {
 		rows = pl.sharing(p, acc, nil)
 		best = pl.alongCost(p, k, rows, acc)
 	}
-	// An axis of variable length has no packs, so others come first.
+	// An axis of variable length is packed tile by tile only, so others come first.
 	for _, dynamic := range []bool{false, true} {
 		for _, a := range p.Axes {
 			if a.Dynamic != dynamic || vec != nil && dynamic && !vec.Dynamic || a.Count < 2 || !p.want.allows(knobVectorAxis, a) {
@@ -109,6 +109,7 @@ func (pl *planner) planReduction(p *Band) {
 	p.Axes = slices.DeleteFunc(p.Axes, func(a *Axis) bool { return a == rows || a == vec })
 	p.Axes = append(append([]*Axis{rows}, p.Axes...), vec)
 	if vec.Dynamic {
+		pl.packTiles(p, vec, rows)
 		return
 	}
 	p.Rows, p.Vec, rows.Rows = rows, vec, true
@@ -405,6 +406,42 @@ func (pl *planner) blocks(p *Band, vec, rows *Axis, acc []analysis.Access) {
 		p.Levels = append(p.Levels, level{rows, Tiles}, level{vec, Tiles})
 	} else {
 		p.Levels = append(p.Levels, level{vec, Tiles}, level{rows, Tiles})
+	}
+}
+
+// packTiles packs the columns of each tile of an axis of variable length, if its rows use them often enough.
+func (pl *planner) packTiles(p *Band, vec, rows *Axis) {
+	if vec.Count < 0 {
+		return
+	}
+	var walks []level
+	for _, a := range p.Axes {
+		if a.Plain() && a != rows {
+			walks = append(walks, level{a, Walk})
+		}
+	}
+	var sums []*SumLoops
+	var packs []*Pack
+	for _, r := range p.Leaf.Loops() {
+		sum := sumLoopsOf(r)
+		if sum == nil {
+			return
+		}
+		sums, packs = append(sums, sum), append(packs, pl.findPacks(p, sum, vec, rows, walks)...)
+	}
+	if len(packs) == 0 {
+		return
+	}
+	p.Rows, p.Vec, rows.Rows = rows, vec, true
+	p.Sums, p.Packs = sums, packs
+	p.Levels = append(walks, level{vec, Tiles})
+	p.PackAt = len(p.Levels)
+	p.Levels = append(p.Levels, level{rows, Tiles})
+	for _, q := range packs {
+		q.make(pl, vec)
+	}
+	for _, sum := range sums {
+		sum.OneLoop = pl.oneLoop(p.PacksOf(sum), sum)
 	}
 }
 

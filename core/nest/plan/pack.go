@@ -192,9 +192,9 @@ func (pl *planner) variesInReduction(sum *SumLoops, u *uop.UOp) bool {
 	return slices.ContainsFunc(sum.Loops, func(r *analysis.Region) bool { return pl.Slopes(r.Rng).Of(u).Depends })
 }
 
-// make allocates the scratch memory: the vectors of each step of the sum for each tile of a block.
+// make allocates the scratch memory: the vectors of each step of the sum for each tile of a block, or for one tile.
 func (q *Pack) make(pl *planner, vec *Axis) {
-	q.Buf = pl.Memory.New(analysis.KindFor(q.U.DType).Register(), vec.Group*q.Sum.Steps*vec.Tile())
+	q.Buf = pl.Memory.New(analysis.KindFor(q.U.DType).Register(), max(vec.Group, 1)*q.Sum.Steps*vec.Tile())
 }
 
 // oneLoop reports whether the packs are loads whose indices have one stride over all reduction loops, so that they can be

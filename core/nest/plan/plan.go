@@ -198,6 +198,20 @@ func (pl *planner) levelsOf(p *Band) {
 // lightBody is the weight of bodies that take no longer than an iteration of a slow loop costs beside them.
 const lightBody = 8
 
+// manyIterations are enough to unroll long expressions, such as random numbers: vectors that are computed in lockstep do not wait.
+const manyIterations = 1 << 19
+
+// iterations is the greatest number of iterations of a band, as far as it is known.
+func (p *Band) iterations() int64 {
+	n := int64(1)
+	for _, a := range p.Axes {
+		if most, ok := a.Region.Rng.Src[0].Vmax().Int64(); ok && most < math.MaxInt32 {
+			n *= max(most, 1)
+		}
+	}
+	return n
+}
+
 // planElements lays out a band without reductions; around is the enclosing band, nil for none.
 func (pl *planner) planElements(p, around *Band) {
 	copies := around.copies()
@@ -231,11 +245,14 @@ func (pl *planner) planElements(p, around *Band) {
 		vec.Unit = int64(pl.Lanes)
 	}
 	weight, most, units := pl.Weight(p.Leaf), int64(256), int64(4)
-	if pl.m.SlowLoops {
+	switch {
+	case pl.m.SlowLoops:
 		most = 1024 // interleaved rows are in one iteration
 		if weight <= lightBody {
 			units = 16
 		}
+	case around == nil && p.iterations() >= manyIterations:
+		most = 1024 // a run or two save what longer code takes to compile
 	}
 	for vec.Units = max(units/copies, 1); vec.Units > 1 && (vec.Units*weight > most || vec.Count > 0 && vec.Tile() > vec.Count || vec.Dynamic && !p.Masks && vec.Region.TripMultiple()%vec.Tile() != 0); vec.Units /= 2 {
 	}

@@ -87,9 +87,11 @@ func elements(n int64) func(inputs) *uop.UOp {
 }
 
 // sigmoids are so many of them, one of the other.
-func sigmoids(n int) func(inputs) *uop.UOp {
+func sigmoids(n int) func(inputs) *uop.UOp { return sigmoidsOf(n, 1024) }
+
+func sigmoidsOf(n int, elements int64) func(inputs) *uop.UOp {
 	return func(in inputs) *uop.UOp {
-		v := in(uop.Float32, 1024)
+		v := in(uop.Float32, elements)
 		for range n {
 			v = must(tensor.Sigmoid(v))
 		}
@@ -115,6 +117,17 @@ func rowsUpTo(rows, k, n int64) func(inputs) *uop.UOp {
 		part := v.Shrink([]uop.Pair{{Hi: uop.S(count)}, {Hi: uop.N(k)}})
 		product := must(tensor.MatMul(part, in(uop.Float32, k, n)))
 		return must(tensor.Max(product.F(uop.Contiguous, nil, nil), []int{0}, false))
+	}
+}
+
+// squareUpTo is a product with up to n rows and columns, summed by rows.
+func squareUpTo(n, k int64) func(inputs) *uop.UOp {
+	return func(in inputs) *uop.UOp {
+		a, b := in(uop.Float32, n, k), in(uop.Float32, k, n)
+		g := a.Graph()
+		count := g.Variable("count", uop.Int(1), uop.Int(n), uop.IndexT).BindTo(3)
+		product := must(tensor.MatMul(a.Shrink([]uop.Pair{{Hi: uop.S(count)}, {Hi: uop.N(k)}}), b.Shrink([]uop.Pair{{Hi: uop.N(k)}, {Hi: uop.S(count)}})))
+		return must(tensor.Sum(must(tensor.Sum(product.F(uop.Contiguous, nil, nil), []int{1}, false)), []int{0}, false))
 	}
 }
 
@@ -186,6 +199,8 @@ func TestDecisions(t *testing.T) {
 		{"one iteration has no vectors", big, "", elements(1), "!vectors"},
 		{"vectors of a tile as asked", big, "w2", elements(64), "tiles of 2 x 16"},
 		{"long computations fill a processor by themselves", ir.SSE4, "", sigmoids(4), "tiles of 2 x 4"},
+		{"but not of many elements", ir.SSE4, "", sigmoidsOf(4, 1<<19), "tiles of 4 x 4"},
+		{"that are not many enough", ir.SSE4, "", sigmoidsOf(4, 1<<19-64), "tiles of 2 x 4"},
 		{"on slow loops they stand side by side", ir.Wasm, "", sigmoids(4), "tiles of 4 x 4"},
 		{"but in code of limited size", ir.Wasm, "", sigmoids(16), "tiles of 2 x 4"},
 		{"stores around the caches", big, "", elements(8 << 20), "1 around the caches"},
@@ -408,9 +423,15 @@ func TestDynamicRows(t *testing.T) {
 		{"without masks", ir.SSE4, 1024, 2, "of at most 1024, tiles of 4 x 1, rows"},
 		{"sums over rows in passes", big, 1024, 1, "in passes over rows"},
 		{"too few of them", big, 31, 1, "!passes"},
+		{"columns of variable number are packed tile by tile", big, -1024, 2, "loop over tiles of axis 2, shared by threads\n  pack LOAD for columns, 1024 steps\n"},
+		{"few of them are not packed", big, -48, 2, "!pack"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if p := planAt(t, c.m, "", rowsUpTo(c.rows, 1024, 1024), c.fromLast).String(); strings.Contains(p, strings.TrimPrefix(c.want, "!")) == strings.HasPrefix(c.want, "!") {
+			build := rowsUpTo(c.rows, 1024, 1024)
+			if c.rows < 0 {
+				build = squareUpTo(-c.rows, 1024)
+			}
+			if p := planAt(t, c.m, "", build, c.fromLast).String(); strings.Contains(p, strings.TrimPrefix(c.want, "!")) == strings.HasPrefix(c.want, "!") {
 				t.Errorf("expected %q in\n%s", c.want, p)
 			}
 		})

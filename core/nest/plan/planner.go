@@ -358,7 +358,7 @@ func (p *Band) stores() []*uop.UOp {
 // planTransposedStores finds the stores of a tile whose rows are contiguous in memory while the lanes of its vectors are
 // not: the tile is transposed in registers.
 func (p *Band) planTransposedStores(pl *planner) {
-	if p.Rows == nil {
+	if p.Rows == nil || p.Vec.Dynamic {
 		return
 	}
 	for _, u := range p.stores() {
@@ -443,7 +443,7 @@ func (p *Band) planPrefetch(pl *planner) {
 	for _, s := range p.Sums {
 		steps += s.Steps
 	}
-	if p.Rows == nil || p.MultiPass != nil || steps < prefetchFrom {
+	if p.Rows == nil || p.Vec.Dynamic || p.MultiPass != nil || steps < prefetchFrom {
 		return
 	}
 	for _, x := range p.Leaf.Parts {
