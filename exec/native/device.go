@@ -123,7 +123,10 @@ func (d *Device) compile(progs []*lower.Program) ([]device.Kernel, error) {
 	out := make([]device.Kernel, len(progs))
 	for i, m := range made {
 		out[i] = kernels[0]
-		if len(m.specs) > 1 {
+		switch {
+		case len(m.specs) > 1 && m.sorting != nil:
+			out[i] = m.sorting.NewParted(kernels[0], kernels[1])
+		case len(m.specs) > 1:
 			out[i] = &streaming{kernels[0], kernels[1], m.aligned}
 		}
 		kernels = kernels[len(m.specs):]
@@ -154,12 +157,14 @@ func (d *Device) candidate(p *lower.Program, c plan.Choice) (*beam.Candidate, er
 type made struct {
 	specs   []code.Spec
 	aligned []int // the buffers that have to be aligned
+	sorting *code.Sorting
 }
 
 func (d *Device) render(p *lower.Program, c plan.Choice) (m made, err error) {
 	if s := p.Sort(); s != nil {
-		spec, err := code.Sort(p.Name, s.Rows, s.Length, s.Bytes)
-		return made{specs: []code.Spec{spec}}, err
+		m.sorting = &code.Sorting{Name: p.Name, Rows: s.Rows, Length: s.Length, Bytes: s.Bytes}
+		m.specs, err = m.sorting.Specs()
+		return m, err
 	}
 	k, _, err := nest.CompileAs(p.Name, p.Linear, d.machine, c)
 	if err != nil {

@@ -272,6 +272,42 @@ void NAME(poly_native_sort)(const uint64_t *args, uint64_t n) {
     NAME(sort_part)(from + row * n, to + row * n, other, n, depth);
 }
 
+/* Splits a row several times, each time from one buffer into another: what is less comes first. bounds say where the parts begin, in the end. */
+void NAME(poly_native_cut)(const uint64_t *args, uint64_t n, uint64_t times) {
+  NUMBER *other = (NUMBER *)(uintptr_t)args[0], *to = (NUMBER *)(uintptr_t)args[1];
+  const NUMBER *from = (const NUMBER *)(uintptr_t)args[2];
+  uint64_t *bounds = (uint64_t *)(uintptr_t)args[3];
+  bounds[0] = 0;
+  bounds[1] = n;
+  for (uint64_t time = 0; time < times; time++) {
+    NUMBER *next = (times - time) % 2 == 1 ? other : to;
+    for (uint64_t part = (uint64_t)1 << time; part-- > 0;) {
+      uint64_t first = bounds[part], count = bounds[part + 1] - first, k = count;
+      if (count > LANES)
+        k = NAME(split)(from + first, next + first, count, NAME(pivot)(from + first, count), 1);
+      else
+        memcpy(next + first, from + first, count * sizeof(NUMBER));
+      bounds[2 * part + 2] = first + count;
+      bounds[2 * part + 1] = first + k;
+      bounds[2 * part] = first;
+    }
+    from = next;
+  }
+}
+
+/* Sorts the parts of a row: args are to, from, which may be overwritten, bounds, the first part, how many parts. */
+void NAME(poly_native_sort_parts)(const uint64_t *args, uint64_t n) {
+  NUMBER *to = (NUMBER *)(uintptr_t)args[0], *from = (NUMBER *)(uintptr_t)args[1];
+  const uint64_t *bounds = (const uint64_t *)(uintptr_t)args[2];
+  int depth = 2 * (64 - __builtin_clzll(n | 1));
+  for (uint64_t part = args[3]; part < args[3] + args[4]; part++) {
+    uint64_t first = bounds[part];
+    NAME(sort_part)(from + first, to + first, from + first, bounds[part + 1] - first, depth);
+  }
+}
+
+uintptr_t NAME(poly_native_cut_address)(void) { return (uintptr_t)NAME(poly_native_cut); }
+uintptr_t NAME(poly_native_sort_parts_address)(void) { return (uintptr_t)NAME(poly_native_sort_parts); }
 uintptr_t NAME(poly_native_sort_address)(void) { return (uintptr_t)NAME(poly_native_sort); }
 #undef V
 #undef MOST
