@@ -1045,7 +1045,7 @@ func Convolve(x *polygrad.Tensor, y *polygrad.Tensor, opts ...polygrad.Option) *
 	return call("numpy.convolve", []any{x, y}, opts...)[0]
 }
 
-// Correlate returns the correlation of two vectors: convolve with y reversed.
+// Correlate returns the correlation of two vectors: convolve with y reversed and conjugate.
 // Options: WithMode (valid).
 func Correlate(x *polygrad.Tensor, y *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.correlate", []any{x, y}, opts...)[0]

@@ -168,18 +168,22 @@ func Round(x *uop.UOp) (*uop.UOp, error) { return run1("Round", roundAny, x) }
 func RoundTo(x *uop.UOp, decimals int64) (r *uop.UOp, err error) {
 	defer guard("RoundTo", &err)
 	need("x", x)
+	return onPlanes(x, func(u *uop.UOp) *uop.UOp { return roundTo(u, decimals) }), nil
+}
+
+func roundTo(x *uop.UOp, decimals int64) *uop.UOp {
 	if !x.DType.IsFloat() {
 		if decimals >= 0 {
-			return x, nil
+			return x
 		}
 		tens := math.Pow10(int(-decimals))
-		return cast(mul(roundAny(div(cast(x, uop.Float64), tens)), tens), x.DType), nil
+		return cast(mul(roundAny(div(cast(x, uop.Float64), tens)), tens), x.DType)
 	}
 	switch tens := math.Pow10(int(max(decimals, -decimals))); {
 	case decimals > 0:
-		return div(roundAny(mul(x, tens)), tens), nil
+		return div(roundAny(mul(x, tens)), tens)
 	case decimals < 0:
-		return mul(roundAny(div(x, tens)), tens), nil
+		return mul(roundAny(div(x, tens)), tens)
 	}
-	return roundAny(x), nil
+	return roundAny(x)
 }

@@ -1,6 +1,7 @@
 package tensor
 
 import (
+	"math"
 	"math/bits"
 
 	"polygrad/core/uop"
@@ -15,7 +16,7 @@ func searchSorted(x, values *uop.UOp, right bool) *uop.UOp {
 	if n == 0 || values.Shape().MaxNumel() == 0 {
 		return at
 	}
-	wanted := sortKey(detach(values), false)
+	wanted := searchKeys(detach(values))
 	x = detach(x)
 	for step := int64(1) << (bits.Len64(uint64(n)) - 1); step > 0; step >>= 1 {
 		next := add(at, int(step))
@@ -25,14 +26,32 @@ func searchSorted(x, values *uop.UOp, right bool) *uop.UOp {
 		} else {
 			element = gather(x, last, element)
 		}
-		key := sortKey(element, false)
-		before := lt(key, wanted)
-		if right {
-			before = le(key, wanted)
-		}
-		at = where(bitAnd(le(next, int(n)), before), next, at)
+		at = where(bitAnd(le(next, int(n)), precedes(searchKeys(element), wanted, right)), next, at)
 	}
 	return at
+}
+
+// searchKeys are integers that order the elements of x, the first that differs: of complex numbers as orderOfComplex does.
+func searchKeys(x *uop.UOp) []*uop.UOp {
+	if !x.DType.IsComplex() {
+		return []*uop.UOp{sortKey(x, false)}
+	}
+	z := complexOf(x)
+	nan := add(mul(cast(isNaN(z.re), uop.Int32), 2), cast(isNaN(z.imag()), uop.Int32))
+	return []*uop.UOp{nan, sortKey(z.re, false), sortKey(z.imag(), false)}
+}
+
+// precedes is whether keys are less than others, or not greater.
+func precedes(keys, others []*uop.UOp, orEqual bool) *uop.UOp {
+	last := len(keys) - 1
+	before := lt(keys[last], others[last])
+	if orEqual {
+		before = le(keys[last], others[last])
+	}
+	for i := last - 1; i >= 0; i-- {
+		before = bitOr(lt(keys[i], others[i]), bitAnd(eq(keys[i], others[i]), before))
+	}
+	return before
 }
 
 // sameType are tensors in the least type that holds the values of both.
@@ -69,7 +88,12 @@ func IsIn(x, values *uop.UOp) (r *uop.UOp, err error) {
 	if values.Shape().MaxNumel() == 0 || x.Shape().MaxNumel() == 0 {
 		return full(x.Graph(), x.Shape(), uop.BoolConst(false), uop.Bool), nil
 	}
-	sorted := ordered(values, 0, false).value.ContiguousOp()
+	var sorted *uop.UOp
+	if values.DType.IsComplex() {
+		sorted = index(values, Take(orderOf(values))).ContiguousOp()
+	} else {
+		sorted = ordered(values, 0, false).value.ContiguousOp()
+	}
 	at := searchSorted(sorted, x, false)
 	found := bitAnd(lt(at, int(intSize("values", values.Shape(), 0))), eq(index(sorted, Take(at)), x))
 	return found, nil
@@ -145,7 +169,14 @@ func Histogram(x *uop.UOp, bins int64, low, high *float64) (counts, edges *uop.U
 func Order(x *uop.UOp) (r *uop.UOp, err error) {
 	defer guard("Order", &err)
 	need("x", x)
-	return cast(ordered(flatten(x, 0, -1), 0, false).at, uop.Int32), nil
+	return orderOf(flatten(x, 0, -1)), nil
+}
+
+func orderOf(x *uop.UOp) *uop.UOp {
+	if x.DType.IsComplex() {
+		return cast(orderOfComplex(x, 0, false), uop.Int32)
+	}
+	return cast(ordered(x, 0, false).at, uop.Int32)
 }
 
 // OrderWithin is Order for integers that are not below least, a scalar, and differ from it by numbers of so many bits.
@@ -177,8 +208,19 @@ func Distinct(x, order *uop.UOp) (r *uop.UOp, err error) {
 	if n < 2 {
 		return first, nil
 	}
-	key := sortKey(index(detach(flatten(x, 0, -1)), Take(order)), false)
-	differs := ne(shrinkAxis(key, 0, uop.N(1), uop.N(n)), shrinkAxis(key, 0, uop.N(0), uop.N(n-1)))
+	elements := index(detach(flatten(x, 0, -1)), Take(order))
+	if x.DType.IsComplex() { // numbers with NaN in any part are equal, as in NumPy
+		elements = where(isNaN(elements), math.NaN(), elements)
+	}
+	var differs *uop.UOp
+	for _, key := range searchKeys(elements) {
+		other := ne(shrinkAxis(key, 0, uop.N(1), uop.N(n)), shrinkAxis(key, 0, uop.N(0), uop.N(n-1)))
+		if differs == nil {
+			differs = other
+		} else {
+			differs = bitOr(differs, other)
+		}
+	}
 	return cat([]*uop.UOp{first, differs}, 0), nil
 }
 

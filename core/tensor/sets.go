@@ -29,7 +29,7 @@ func UniqueWithin(x, order, first *uop.UOp, count int64, fill operand) (values, 
 // DistinctNaN is Distinct where NaN is equal to none.
 func DistinctNaN(x, order *uop.UOp) (r *uop.UOp, err error) {
 	defer guard("DistinctNaN", &err)
-	if r, err = Distinct(x, order); err != nil || !x.DType.IsFloat() || x.Shape().MaxNumel() == 0 {
+	if r, err = Distinct(x, order); err != nil || !(x.DType.IsFloat() || x.DType.IsComplex()) || x.Shape().MaxNumel() == 0 {
 		return r, err
 	}
 	return bitOr(r, isNaN(index(detach(flatten(x, 0, -1)), Take(order)))), nil

@@ -283,7 +283,7 @@ func Covariance(x, y *uop.UOp, rowvar bool, ddof float64, counts, importance *uo
 		m = div(sum(x, []int{1}, true), count)
 		count = sub(count, ddof)
 		d := sub(x, m)
-		r = div(dot(d, transpose(d, 0, 1), nil), count)
+		r = div(dot(d, transpose(conj(d), 0, 1), nil), count)
 	} else {
 		count = sum(w, nil, false)
 		m = div(sum(mul(x, w), []int{1}, true), count)
@@ -292,7 +292,7 @@ func Covariance(x, y *uop.UOp, rowvar bool, ddof float64, counts, importance *uo
 			by = div(mul(sum(mul(w, cast(importance, x.DType)), nil, false), ddof), count)
 		}
 		d := sub(x, m)
-		r = div(dot(mul(d, w), transpose(d, 0, 1), nil), sub(count, by))
+		r = div(dot(mul(d, w), transpose(conj(d), 0, 1), nil), sub(count, by))
 	}
 	if x.Shape()[0].IsNum(1) {
 		r = reshape(r, nil)
@@ -307,8 +307,9 @@ func Correlations(c *uop.UOp) (r *uop.UOp, err error) {
 	if len(c.Shape()) == 0 {
 		return div(c, c), nil
 	}
-	d := sqrt(diagonalOf(c))
-	return clamp(div(div(c, unsqueeze(d, -1)), unsqueeze(d, -2)), -1.0, 1.0), nil
+	d := sqrt(complexOf(diagonalOf(c)).re)
+	r = div(div(c, unsqueeze(d, -1)), unsqueeze(d, -2))
+	return onPlanes(r, func(u *uop.UOp) *uop.UOp { return clamp(u, -1.0, 1.0) }), nil
 }
 
 // Differences are the n-th differences along an axis.

@@ -364,8 +364,11 @@ func Cholesky(x *uop.UOp, upper bool) (r *uop.UOp, err error) {
 	defer guard("Cholesky", &err)
 	need("x", x)
 	if x.DType.IsComplex() {
-		squareSize("x", x)
-		return onBlocks(x, func(a *uop.UOp) (*uop.UOp, error) { return Cholesky(a, upper) }), nil
+		n := squareSize("x", x)
+		// The imaginary parts of the diagonal are not read, so that no gradient goes to them.
+		z := complexOf(x)
+		z.im = where(eye(x.Graph(), n, n, uop.Bool), 0, z.imag())
+		return onBlocks(z.joined(), func(a *uop.UOp) (*uop.UOp, error) { return Cholesky(a, upper) }), nil
 	}
 	needFloat("x", x)
 	return customGradient(gradientOfCholesky, cholesky(x, upper), []*uop.UOp{x}, []int64{flag(upper)}), nil

@@ -1065,7 +1065,7 @@ export function convolve(x: Tensor, y: TensorLike, options: { mode?: 'full' | 's
 export function convolve(x: Tensor, options: { y: TensorLike, mode?: 'full' | 'same' | 'valid' }): Tensor
 
 /**
- * The correlation of two vectors: convolve with y reversed.
+ * The correlation of two vectors: convolve with y reversed and conjugate.
  * @param mode valid by default
  */
 export function correlate(x: Tensor, y: TensorLike, mode?: 'full' | 'same' | 'valid'): Tensor

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 import pickle
 from typing import Any
@@ -710,3 +711,50 @@ def test_sort(dtype: Any) -> None:
     w = numbers((6,), np.complex128)
     got = grad(lambda x: (x.sort()[0] * Tensor(w)).sum().real)(Tensor(w)).numpy()
     np.testing.assert_array_equal(got[np.argsort(w)], w)
+    np.testing.assert_array_equal(got[np.argsort(w)], w)
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_statistics_conjugate_as_numpy(dtype: Any) -> None:
+    rng = np.random.default_rng(5)
+    a = (rng.standard_normal((2, 5)) + 1j * rng.standard_normal((2, 5))).astype(dtype)
+    weights = np.array([1, 2, 3, 0.5, 1], a.real.dtype)
+    x = Tensor(a)
+    near = functools.partial(np.testing.assert_allclose, rtol=2e-5, atol=2e-5)
+    near(pnp.cov(x).numpy(), np.cov(a))
+    near(pnp.cov(x, aweights=Tensor(weights)).numpy(), np.cov(a, aweights=weights))
+    near(pnp.corrcoef(x).numpy(), np.corrcoef(a))
+    for mode in ("full", "same", "valid"):
+        near(pnp.correlate(x[0], x[1, :3], mode).numpy(), np.correlate(a[0], a[1, :3], mode))
+    for decimals in (-1, 0, 1):
+        near(pnp.round(x * 30, decimals).numpy(), np.round(a * 30, decimals))
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_sets_and_searches_have_numpys_order(dtype: Any) -> None:
+    rng = np.random.default_rng(6)
+    a = (rng.integers(-2, 3, 99) + 1j * rng.integers(-2, 3, 99)).astype(dtype)
+    a[::30] = np.nan
+    a[5:8] = complex(1, np.nan), complex(np.nan, 2), complex(-0.0, 0)
+    x, ascending = Tensor(a), np.sort(a)
+    for got, want in zip(pnp.unique_all(x), np.unique_all(a), strict=True):
+        np.testing.assert_array_equal(got.numpy(), want)
+    for side in ("left", "right"):
+        np.testing.assert_array_equal(
+            pnp.searchsorted(Tensor(ascending), x, side=side).numpy(),
+            np.searchsorted(ascending, a, side=side),
+        )
+    np.testing.assert_array_equal(pnp.isin(x, x[:9]).numpy(), np.isin(a, a[:9]))
+    b = a[~np.isnan(a)]
+    for name in ("union1d", "intersect1d", "setdiff1d", "setxor1d"):
+        got = getattr(pnp, name)(Tensor(b[:40]), Tensor(b[40:] + 1))
+        np.testing.assert_array_equal(got.numpy(), getattr(np, name)(b[:40], b[40:] + 1))
+
+
+def test_cholesky_reads_real_diagonals() -> None:
+    a = np.array([[4 + 3j, 0], [1 - 1j, 5 - 2j]])
+    np.testing.assert_allclose(
+        linalg.cholesky(Tensor(a)).numpy(), np.linalg.cholesky(a), atol=1e-14
+    )
+    gradient = grad(lambda x: pnp.real(linalg.cholesky(x) * (1 + 2j)).sum())(Tensor(a)).numpy()
+    np.testing.assert_array_equal(gradient.diagonal().imag, 0)

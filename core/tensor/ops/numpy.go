@@ -1155,12 +1155,12 @@ Those outside are errors where they are in memory, moved to the edge with "clip"
 			inNumpy("convolve", "y tensor, mode text = full {full same valid}", "The convolution of two vectors: all of it, as long as the longer one, or without edges.", func(a *Args) (*uop.UOp, error) {
 				return tensor.ConvolveVectors(a.X, a.tensor("y"), a.text("mode"))
 			}),
-			inNumpy("correlate", "y tensor, mode text = valid {full same valid}", "The correlation of two vectors: convolve with y reversed.", func(a *Args) (*uop.UOp, error) {
+			inNumpy("correlate", "y tensor, mode text = valid {full same valid}", "The correlation of two vectors: convolve with y reversed and conjugate.", func(a *Args) (*uop.UOp, error) {
 				y, err := tensor.Flip(a.tensor("y"), 0)
 				if err != nil {
 					return nil, err
 				}
-				return tensor.ConvolveVectors(a.X, y, a.text("mode"))
+				return tensor.ConvolveVectors(a.X, tensor.Conjugated(y), a.text("mode"))
 			}),
 			called("p", inNumpy("polyval", "x operand", "The polynomial with coefficients p, the highest first, at x.", func(a *Args) (*uop.UOp, error) {
 				x, err := a.operand("x", a.X)

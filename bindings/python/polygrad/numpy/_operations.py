@@ -1867,7 +1867,7 @@ def convolve(x: Operand, y: Operand, mode: str = "full") -> Tensor:
 
 
 def correlate(x: Operand, y: Operand, mode: str = "valid") -> Tensor:
-    """The correlation of two vectors: convolve with y reversed."""
+    """The correlation of two vectors: convolve with y reversed and conjugate."""
     return array(x)._call1(_CORRELATE, array(y), mode)
 
 
