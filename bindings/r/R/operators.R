@@ -71,11 +71,14 @@ Math.Tensor <- function(x, ...) {
       if (length(base) == 0L) natural else natural / log(base[[1L]])
     },
     round = {
-      if (...length() > 0L && !(is.numeric(..1) && length(..1) == 1L && ..1 %in% 0)) {
-        raise(sprintf("round: digits: %s, expected 0: tensors round to whole numbers only", brief(..1)))
+      digits <- if (...length() > 0L) ..1 else 0
+      if (!is.numeric(digits) || length(digits) != 1L || !is.finite(digits)) {
+        raise(sprintf("round: digits: %s, expected a whole number", brief(digits)))
       }
-      .External(C_op, OP_ROUND, x)
+      .External(C_op, OP_NUMPY_ROUND, x, trunc(digits))
     },
+    gamma = .External(C_op, OP_SPECIAL_GAMMA, x),
+    trigamma = .External(C_op, OP_SPECIAL_POLYGAMMA, tensor_methods$const_like(x, 1), x),
     cumsum = ,
     cumprod = ,
     cummax = ,

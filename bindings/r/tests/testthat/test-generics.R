@@ -67,7 +67,17 @@ test_that("qr, quantile and apply are R's", {
   expect_equal(as.vector(as.array(quantile(Tensor(m), c(0.1, 0.9)))), unname(quantile(m, c(0.1, 0.9))), tolerance = 1e-10)
   m[2] <- NaN
   expect_equal(as.vector(as.array(quantile(Tensor(m), 0.3, na.rm = TRUE))), unname(quantile(m, 0.3, na.rm = TRUE)))
-  expect_error(quantile(Tensor(m), type = 6), "quantile: type: 6, expected 7")
+  probs <- c(0, 0.05, 0.25, 1 / 3, 0.5, 0.9, 1)
+  for (type in 1:9) {
+    for (n in c(1, 2, 3, 10)) {
+      v <- round(rnorm(n) * 3)
+      expect_equal(as.vector(quantile(Tensor(v), probs, type = type)), quantile(v, probs, names = FALSE, type = type), tolerance = 1e-12)
+    }
+    expect_equal(as.vector(quantile(Tensor(m), 0.3, TRUE, type = type)), quantile(m, 0.3, TRUE, FALSE, type))
+    expect_true(is.nan(as.vector(quantile(Tensor(m), 0.3, type = type))))
+  }
+  expect_error(quantile(Tensor(m), type = 10), "quantile: type: 10, expected 1 to 9")
+  expect_error(quantile(Tensor(m), 2, type = 6), "quantile: probs: ")
   a <- array(rnorm(24), c(2, 3, 4))
   for (margin in list(1, 2, 3, c(1, 3), c(3, 1), 1:3)) {
     expect_equal(as.array(apply(Tensor(a), margin, sum)), as.array(apply(a, margin, sum)), tolerance = 1e-10)

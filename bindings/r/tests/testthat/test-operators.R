@@ -115,8 +115,11 @@ test_that("functions of the group Math", {
     f <- get(name)
     expect_same(f(Tensor(m)), array(f(m)), tolerance = 1e-12)
   }
-  expect_polygrad(gamma(q), "gamma is not available")
-  expect_polygrad(round(q, 2), "digits")
+  expect_same(round(q * 100, 1), round(p * 100, 1), tolerance = 1e-12)
+  expect_same(round(Tensor(c(126L, -314L)), -1), round(c(126L, -314L), -1))
+  for (f in c(gamma, trigamma)) expect_same(f(abs(q) + 0.5), f(abs(p) + 0.5), tolerance = 1e-10)
+  expect_polygrad(signif(q), "signif is not available")
+  expect_polygrad(round(q, "2"), "digits")
 })
 
 test_that("summaries over all and over axes", {
