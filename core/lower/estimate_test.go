@@ -58,6 +58,20 @@ func TestEstimatesEqualTinygrads(t *testing.T) {
 	}
 }
 
+func TestEstimateKnowsMinimaWithLengthsInMemory(t *testing.T) {
+	g := symbolic.NewGraph()
+	length := g.New(uop.Param, uop.Int32.Ptr(1, uop.Global), nil, uop.Num(1), nil).IndexPtr(g.ConstInt(0).Cast(uop.Int32)).Load()
+	neg := func(u *uop.UOp) *uop.UOp { return g.New(uop.Neg, u.DType, []*uop.UOp{u}, nil, nil) }
+	n := neg(neg(length).Alu(uop.Max, length.IntLike(-10)))
+	r := g.New(uop.Range, uop.Int32, []*uop.UOp{n}, uop.RangeArg{ID: []int{0}, Type: uop.AxisLoop}, nil)
+	buf := g.New(uop.Param, uop.Float32.Ptr(10, uop.Global), nil, uop.Num(0), nil)
+	x := buf.IndexPtr(r).Load()
+	sink := g.Sink(uop.KernelInfo{Name: "double"}, buf.IndexPtr(r).Store(x.Add(x)).EndRanges(r))
+	if got := Estimate(linearize(sink)); got.Ops < 10 || got.Ops > 20 {
+		t.Errorf("Estimate = %+v, expected 10 operations and those of the size", got)
+	}
+}
+
 func TestEstimateTakesTheGreatestValueOfAVariable(t *testing.T) {
 	g := symbolic.NewGraph()
 	n := g.Variable("n", uop.Int(1), uop.Int(10), uop.Int32)

@@ -145,3 +145,28 @@ func causalGradients(queries, keys, values, seeds []float32, size int64) (out [3
 	}
 	return out
 }
+
+// TestAttentionToLengths has the number of keys of each row of the batch in memory.
+func TestAttentionToLengths(t *testing.T) {
+	eachLevel(t, func(t *testing.T, e *exec.Executor) {
+		const batch, queries, keys, size = 5, 300, 330, 16
+		b := newBed(t, e)
+		q, qs := b.floats(batch, 1, queries, size)
+		k, ks := b.floats(batch, 1, keys, size)
+		v, vs := b.floats(batch, 1, keys, size)
+		lengths, ns := input[int32](b, batch, 1, 1, 1)
+		copy(ns, []int32{330, 1, 64, 201, 1000})
+		at := b.ok(tensor.Arange(b.g, uop.Int(0), uop.Int(keys), uop.Int(1), nil)).Reshape(uop.ShapeOf(1, 1, 1, keys)).Expand(uop.ShapeOf(batch, 1, queries, keys))
+		mask := at.Alu(uop.CmpLt, lengths.Expand(uop.ShapeOf(batch, 1, queries, keys)))
+		u, err := tensor.ScaledDotProductAttention(q, k, v, tensor.AttentionOptions{Mask: mask})
+		got := output[float32](b, u, err)
+		b.run()
+		var want []float64
+		for n := range batch {
+			for i := range queries {
+				want = append(want, attended(qs[(n*queries+i)*size:][:size], ks[n*keys*size:], vs[n*keys*size:], min(int64(ns[n]), keys), size)...)
+			}
+		}
+		near(b, "attention", got, want, 1e-5)
+	})
+}

@@ -408,7 +408,11 @@ func (k *Scheduler) Finish(name string) *uop.UOp {
 			parts[0] = "r"
 		}
 		for _, r := range k.Ranges() {
-			parts = append(parts, r.Src[0].Render())
+			size := "n" // in memory
+			if !r.Src[0].HasOp(uop.Ops(uop.Index)) {
+				size = r.Src[0].Render()
+			}
+			parts = append(parts, size)
 		}
 		name = strings.Join(parts, "_")
 	}

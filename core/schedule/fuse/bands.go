@@ -132,7 +132,7 @@ func (f *fuser) spansOf(d *band, axis int) (out spans) {
 	out.block = f.newRange(own.With(own.Src[0].IntLike(blocks)))
 	inside, across := f.newRange(own.With(own.Src[0].IntLike(bandBlock))), f.newRange(other)
 	mask := replace(d.mask, map[*uop.UOp]*uop.UOp{own: out.block.MulInt(bandBlock).Add(inside), other: across})
-	out.span = (&body{loops: []*uop.UOp{out.block}}).unmasked(mask, false, inside, across)
+	out.span = (&body{loops: []*uop.UOp{out.block}}).unmasked(mask, false, inside, across, false)
 	out.toBlocks(across, bandBlock)
 	for i := range blocks {
 		first, end := out.limit(out.first, i), out.limit(out.end, i)
@@ -149,7 +149,7 @@ func (f *fuser) spansOf(d *band, axis int) (out spans) {
 func (d *band) emptyRow() bool {
 	row, column := d.position[0], d.position[1]
 	for _, at := range []int64{0, sizeOf(row) - 1} {
-		s := (&body{}).unmasked(replace(d.mask, map[*uop.UOp]*uop.UOp{row: row.IntLike(at)}), false, row, column)
+		s := (&body{}).unmasked(replace(d.mask, map[*uop.UOp]*uop.UOp{row: row.IntLike(at)}), false, row, column, false)
 		first, end := int64(0), sizeOf(column)
 		if s.first != nil {
 			first = max(first, simplify(s.first).Vmax().I())

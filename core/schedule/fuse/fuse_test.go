@@ -269,6 +269,12 @@ func TestMaskedColumns(t *testing.T) {
 		"causal":               {masked(tensor.AttentionOptions{Causal: true}, nil), true},
 		"no mask":              {masked(tensor.AttentionOptions{}, nil), false},
 		"epilogue":             {masked(tensor.AttentionOptions{Causal: true}, func(g graph) *uop.UOp { return g.in(n, 32) }), true},
+		"length in memory": {func(g graph) *uop.UOp {
+			at := g.ok(tensor.Arange(g.Graph, uop.Int(0), uop.Int(n), uop.Int(1), nil)).Reshape(uop.ShapeOf(1, n)).Expand(uop.ShapeOf(n, n))
+			length := g.NewBuffer("CPU", 1, uop.Int32).Reshape(uop.ShapeOf(1, 1)).Expand(uop.ShapeOf(n, n))
+			scores := times(g.in(n, 32), g.in(n, 32))
+			return times(softmax(at.Alu(uop.CmpLt, length).Alu(uop.Where, scores, scores.ConstLike(uop.Float(math.Inf(-1)))), 1), g.in(32, n))
+		}, true},
 		"mask of data": {func(g graph) *uop.UOp {
 			// A mask that is computed from other data says nothing of whole columns.
 			q, k := g.in(n, 32), g.in(n, 32)

@@ -35,7 +35,7 @@ func (f *fuser) withoutMaskedColumns(b *body) *body {
 		if mask == nil || sizeOf(columns) < sizeOf(rows) || finite && !keepsColumnPerRow(mask, columns) {
 			continue
 		}
-		s := b.unmasked(mask, false, rows, columns)
+		s := b.unmasked(mask, false, rows, columns, !f.o.Invocations)
 		s.toBlocks(columns, sizeOf(rows))
 		if s.end.Op == uop.ConstOp && s.first.Op == uop.ConstOp {
 			continue
@@ -50,15 +50,16 @@ func (f *fuser) withoutMaskedColumns(b *body) *body {
 // span is an interval of columns, [first, end), in terms of the loops outside of a block of rows; nil is no limit.
 type span struct{ first, end *uop.UOp }
 
-// unmasked returns a span outside of which a condition (or its negation) is false for all rows of a block.
-func (b *body) unmasked(cond *uop.UOp, opposite bool, rows, columns *uop.UOp) (s span) {
+// unmasked returns a span outside of which a condition (or its negation) is false for all rows of a block. Its limits may be lengths that
+// are in memory, if loaded is true.
+func (b *body) unmasked(cond *uop.UOp, opposite bool, rows, columns *uop.UOp, loaded bool) (s span) {
 	switch {
 	case cond.Op == uop.And && !opposite, cond.Op == uop.Or && opposite:
-		s = b.unmasked(cond.Src[0], opposite, rows, columns)
-		o := b.unmasked(cond.Src[1], opposite, rows, columns)
+		s = b.unmasked(cond.Src[0], opposite, rows, columns, loaded)
+		o := b.unmasked(cond.Src[1], opposite, rows, columns, loaded)
 		s.first, s.end = combineLimits(s.first, o.first, (*uop.UOp).Maximum), combineLimits(s.end, o.end, (*uop.UOp).Minimum)
 	case cond.Op == uop.CmpNe && cond.Src[1].IsConst(uop.BoolConst(true)):
-		s = b.unmasked(cond.Src[0], !opposite, rows, columns)
+		s = b.unmasked(cond.Src[0], !opposite, rows, columns, loaded)
 	case cond.Op == uop.CmpLt && cond.Src[0].DType.IsInt():
 		// The condition as a positive sum of terms: right - left, or the negation.
 		sign, sum := int64(1), columns.IntLike(0)
@@ -66,6 +67,8 @@ func (b *body) unmasked(cond *uop.UOp, opposite bool, rows, columns *uop.UOp) (s
 			sign, sum = -1, columns.IntLike(1)
 		}
 		strides, ok := map[*uop.UOp]int64{}, true
+		var length *uop.UOp // in memory
+		var times int64
 		var add func(t *uop.UOp, factor int64)
 		add = func(t *uop.UOp, factor int64) {
 			switch {
@@ -73,6 +76,8 @@ func (b *body) unmasked(cond *uop.UOp, opposite bool, rows, columns *uop.UOp) (s
 				eachTerm(t.Src[0], factor, add)
 			case t == rows || t == columns:
 				strides[t] += factor
+			case loaded && t.Op == uop.Index && length == nil && len(b.loopsOf(t)) == len(t.Ranges()):
+				length, times = t.Cast(columns.DType), factor
 			case t.Op == uop.ConstOp || t.DType.IsIndex() && len(b.loopsOf(t)) == len(t.Ranges()) && t.Find(func(u *uop.UOp) bool { return u.Op == uop.Index }) == nil:
 				sum = sum.Add(t.Cast(columns.DType).MulInt(factor))
 			default:
@@ -81,7 +86,11 @@ func (b *body) unmasked(cond *uop.UOp, opposite bool, rows, columns *uop.UOp) (s
 		}
 		eachTerm(cond.Src[1], sign, add)
 		eachTerm(cond.Src[0], -sign, add)
-		sum = sum.AddInt(max(0, strides[rows]) * (sizeOf(rows) - 1))
+		sum = simplify(sum.AddInt(max(0, strides[rows]) * (sizeOf(rows) - 1)))
+		if length != nil { // as far as it matters, so that the number of columns has a bound
+			far := sizeOf(columns) + max(-sum.Vmin().I(), sum.Vmax().I(), 0)
+			sum = sum.Add(clamp(length, -far, far).MulInt(times))
+		}
 		switch {
 		case ok && strides[columns] == -1:
 			s.end = sum
