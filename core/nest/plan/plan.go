@@ -251,7 +251,7 @@ func (pl *planner) planElements(p, around *Band) {
 		if weight <= lightBody {
 			units = 16
 		}
-	case around == nil && p.iterations() >= manyIterations:
+	case around == nil && !pl.m.Invocations && p.iterations() >= manyIterations:
 		most = 1024 // a run or two save what longer code takes to compile
 	}
 	for vec.Units = max(units/copies, 1); vec.Units > 1 && (vec.Units*weight > most || vec.Count > 0 && vec.Tile() > vec.Count || vec.Dynamic && !p.Masks && vec.Region.TripMultiple()%vec.Tile() != 0); vec.Units /= 2 {
