@@ -37,7 +37,7 @@ func (b *Builder) round(k Kind, v *Value) *Value {
 	if v.Op == Const {
 		return b.New(Const, F32, v.Lanes, Decode(k, Encode(k, v.Bits)))
 	}
-	if b.codes[codeKey{v, k}] != nil || v.Op == Cast && v.Args[0].Kind == k {
+	if b.codes[codeKey{v, k}] != nil || v.Op == Cast && v.Args[0].Kind == k || k == BF16 && isByte(v) {
 		return v
 	}
 	if b.native(k) {
@@ -91,9 +91,17 @@ func (b *Builder) encode(k Kind, v *Value) *Value {
 	return g.ior(g.iwhere(isNaN, g.ior(payload, g.int(inf|1<<(f.man-1))), out), sign)
 }
 
+// isByte reports whether an F32 is known to be an integer of 8 bits, which a BF16 represents.
+func isByte(v *Value) bool {
+	return v.Op == Cast && v.Args[0].Kind == I32 && (fitsKind(I8, v.Args[0], 4) || fitsKind(U8, v.Args[0], 4))
+}
+
 // upperHalf rounds an F32 so that its upper 16 bits are the nearest BF16.
 func (b *Builder) upperHalf(v *Value) *Value {
 	bits := b.Bitcast(F32, U32, v)
+	if isByte(v) {
+		return bits
+	}
 	odd := b.Legal(And, U32, b.Legal(Shr, U32, bits, b.Int(U32, 16)), b.Int(U32, 1))
 	up := b.Legal(Add, U32, b.Legal(Add, U32, bits, b.Int(U32, 0x7FFF)), odd)
 	quiet := b.Legal(Or, U32, bits, b.Int(U32, 0x400000))
