@@ -31,6 +31,8 @@ type Reread struct {
 	Elements, Evaluations int64
 	// Iterations is the trip count of the loops in (or before) which it is computed.
 	Iterations int64
+	// Row is the length of the rows that a reduction goes through, in which it is computed; 0 if there is none.
+	Row int64
 	// Reduced: it is computed inside the loops of a reduction. Factor: it is a factor of several terms of a sum.
 	Reduced, Factor bool
 	// Selects: it is a sum with at most one nonzero term. Scatters: it is a sum each of whose terms is added to one element only.
@@ -259,6 +261,7 @@ func (x *indexing) storeReread(u *uop.UOp, n *nodeRanges) {
 		loops := x.at(c).loops
 		r.Iterations = max(r.Iterations, x.volume(loops))
 		r.Reduced = r.Reduced || reducedOver(loops)
+		r.Row = max(r.Row, x.rowOf(u, loops))
 		r.Factor = r.Factor || n.factor && !n.realize && x.volume(loops) > r.Elements
 	}
 	r.OneByOne, r.Lookups = n.oneByOne, x.lookups(u, n)
@@ -269,6 +272,19 @@ func (x *indexing) storeReread(u *uop.UOp, n *nodeRanges) {
 			x.realizeAll(u, n)
 		}
 	}
+}
+
+// rowOf is the length of a reduction along the last axis of a value in some loops, 0 if there is none or it is the only loop.
+func (x *indexing) rowOf(u *uop.UOp, loops []*uop.UOp) int64 {
+	last := lastAxis(u.Shape())
+	if len(loops) < 2 || last >= len(u.Shape()) || u.Shape()[last].Symbolic() {
+		return 0
+	}
+	n := u.Shape()[last].N
+	if slices.ContainsFunc(loops, func(r *uop.UOp) bool { return r.RangeID().Type == uop.AxisReduceT && uop.S(r.Src[0]).IsNum(n) }) {
+		return n
+	}
+	return 0
 }
 
 // lookups lists the values from which an element is loaded if a user gathers along its last axis.

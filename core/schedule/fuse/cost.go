@@ -77,6 +77,7 @@ func (b *body) countWork(m *Machine) float64 {
 	total, wide := 0.0, false
 	values := b.values()
 	around := outerLoops(values)
+	rows := b.rowLoops(order)
 	for _, u := range values {
 		if u.DType.IsIndex() {
 			continue
@@ -98,13 +99,59 @@ func (b *body) countWork(m *Machine) float64 {
 				times *= sizeOf(r)
 			}
 		}
-		total += m.work(u) * float64(times)
+		work := m.work(u) * float64(times)
+		if i := slices.IndexFunc(rows, u.InRange); i >= 0 {
+			work *= m.lanesPerElement(sizeOf(rows[i]))
+		}
+		total += work
 		wide = wide || times > 1 && isWide(u)
 	}
 	if wide {
 		total *= wideWork
 	}
 	return total
+}
+
+// lanesPerElement is how many lanes vectors compute for each element of a row, which may end in the middle of a vector.
+func (m *Machine) lanesPerElement(row int64) float64 {
+	if row < minContiguousRun {
+		return 1 // vectors have elements of several rows
+	}
+	lanes := int64(m.Lanes)
+	return float64((row+lanes-1)/lanes*lanes) / float64(row)
+}
+
+// rowLoops are the innermost loops that begin anew in each row: those of reductions,
+// of rows in scratch memory, and of stores that are no single loop through memory.
+func (b *body) rowLoops(order []*uop.UOp) (loops []*uop.UOp) {
+	for _, u := range b.values() {
+		if u.Op == uop.Reduce && b.alongVectors(u) || u.Op == uop.Bufferize {
+			loops = append(loops, u.Src[len(u.Src)-1])
+		}
+	}
+	for _, s := range b.stores {
+		if path := within(order, s.loops); len(path) > 1 {
+			if r, outer := path[len(path)-1], path[len(path)-2]; strideIn(s.index(), r) == 1 && !s.contiguousRows(r, outer) {
+				loops = append(loops, r)
+			}
+		}
+	}
+	return loops
+}
+
+// contiguousRows reports whether a loop and the one around it are one loop: all that the store needs has its rows one behind the other.
+func (s *store) contiguousRows(r, outer *uop.UOp) bool {
+	ofRow := func(u *uop.UOp) bool { // it is the same in a row, or lies apart from the next row
+		if u.Op == uop.Index {
+			at := u.Src[1].GetIdx()
+			return strideIn(at, outer) != sizeOf(r)*strideIn(at, r)
+		}
+		return u.Op == uop.Reduce && u.InRange(outer)
+	}
+	operands := s.value.ToposortGated(func(u *uop.UOp) bool { return u.Op != uop.Reduce })
+	return strideIn(s.index(), outer) == sizeOf(r) && !slices.ContainsFunc(operands, func(u *uop.UOp) bool {
+		return ofRow(u) || slices.ContainsFunc(u.Src, ofRow)
+	})
 }
 
 // wideWork is the slowdown of a kernel with 64-bit elements, whose vectors have half as many lanes. Values that are computed once before

@@ -28,6 +28,9 @@ func (f *fuser) storeReread(r schedule.Reread) bool {
 		c.GatherCycles = float64(c.Evaluations) * more
 		c.RecomputeCycles += c.GatherCycles
 	}
+	if r.Row > 0 {
+		c.RecomputeCycles += m.vectorCycles(float64(c.Evaluations) * c.Work * (m.lanesPerElement(r.Row) - 1))
+	}
 	c.StoreCycles = m.storeCycles(c.Elements, r.Value.DType)
 	reason := f.o.judgeReread(&r, &c)
 	f.observeValue(r.Value, reason, c)
@@ -44,7 +47,7 @@ func (o *Options) judgeReread(r *schedule.Reread, c *Costs) Reason {
 		return NestedReduction
 	case r.Value.Op == uop.ReduceAxis && c.Elements == 1 && r.Iterations > max(o.SmallWork, 1):
 		return RowsShared
-	case c.Evaluations <= c.Elements && !r.OneByOne && c.GatherCycles <= 0:
+	case c.RecomputeCycles <= 0:
 		return ComputedOnce
 	case isMask(r.Value):
 		return CheapMask
