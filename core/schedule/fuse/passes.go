@@ -39,6 +39,8 @@ var Passes = []schedule.Pass[*fuser]{
 		Run: (*fuser).fuseSiblings, Needs: runnable, Leaves: runnable},
 	{Name: "epilogues", Reason: "elementwise operations on the result of a contraction run in its tiles; last, when they are one kernel already",
 		Run: (*fuser).fuseEpilogues, Needs: runnable, Leaves: runnable},
+	{Name: "rematerialize", Reason: "a temporary is computed where it is read, if what is loaded there anyway makes that cheaper than storing it",
+		Run: (*fuser).rematerialize, Needs: runnable, Leaves: runnable},
 	{Name: "scatter sums", Reason: "the gradient of an embedding adds each term to its row, instead of testing all terms for each row of the table",
 		Run: (*fuser).scatterSums, Needs: runnable, Leaves: runnable},
 	{Name: "row blocks", Reason: "the rows between two contractions stay in the cache, one block at a time: attention",

@@ -24,7 +24,7 @@ func (f *fuser) storeReread(r schedule.Reread) bool {
 		c.GatherCycles = float64(c.Evaluations) - m.vectorCycles(float64(c.Elements)*transposeWork)
 		c.RecomputeCycles += c.GatherCycles
 	}
-	if more := m.gathersCycles(r.Lookups) - m.gatherCycles(r.Value.DType); len(r.Lookups) > 0 && more > 0 {
+	if more := m.gathersCycles(r.Lookups) - m.gatherCycles(r.Elements, r.Value.DType); len(r.Lookups) > 0 && more > 0 {
 		c.GatherCycles = float64(c.Evaluations) * more
 		c.RecomputeCycles += c.GatherCycles
 	}
@@ -66,11 +66,15 @@ func (m *Machine) storeCycles(elements int64, dt *uop.DType) float64 {
 	return m.launchCycles() + 2*m.transferCycles(elements*int64(dt.Itemsize()))
 }
 
-// gatherCycles is the measured cost of gathering an element: higher without gather instructions, which exist for elements of 4 and 8 bytes.
-func (m *Machine) gatherCycles(dt *uop.DType) float64 {
+// gatherCycles is the measured cost of gathering one of so many elements: higher without gather instructions, which exist for elements of 4
+// and 8 bytes, and where each is a line from beyond L2.
+func (m *Machine) gatherCycles(of int64, dt *uop.DType) float64 {
 	cycles := 1 + 12/float64(m.Lanes)
 	if dt.Itemsize() < 4 {
-		return max(cycles, 3)
+		cycles = max(cycles, 3)
+	}
+	if of*int64(dt.Itemsize()) > m.L2 {
+		cycles = max(cycles, 4)
 	}
 	return cycles
 }
@@ -78,7 +82,7 @@ func (m *Machine) gatherCycles(dt *uop.DType) float64 {
 // gathersCycles is the cost of gathering an element of each of some values.
 func (m *Machine) gathersCycles(of []*uop.UOp) (cycles float64) {
 	for _, u := range of {
-		cycles += m.gatherCycles(u.DType)
+		cycles += m.gatherCycles(u.Shape().MaxNumel(), u.DType)
 	}
 	return cycles
 }
