@@ -274,17 +274,22 @@ func (x *indexing) storeReread(u *uop.UOp, n *nodeRanges) {
 	}
 }
 
-// rowOf is the length of a reduction along the last axis of a value in some loops, 0 if there is none or it is the only loop.
+// rowOf is the length of a value's last axis if the loops are others and one of a reduction along it, else 0. Several reduced axes may be one
+// long row.
 func (x *indexing) rowOf(u *uop.UOp, loops []*uop.UOp) int64 {
 	last := lastAxis(u.Shape())
 	if len(loops) < 2 || last >= len(u.Shape()) || u.Shape()[last].Symbolic() {
 		return 0
 	}
-	n := u.Shape()[last].N
-	if slices.ContainsFunc(loops, func(r *uop.UOp) bool { return r.RangeID().Type == uop.AxisReduceT && uop.S(r.Src[0]).IsNum(n) }) {
-		return n
+	n, reduced := u.Shape()[last].N, 0
+	for _, r := range loops {
+		if r.RangeID().Type == uop.AxisReduceT {
+			if reduced++; reduced > 1 || !uop.S(r.Src[0]).IsNum(n) {
+				return 0
+			}
+		}
 	}
-	return 0
+	return n * int64(reduced)
 }
 
 // lookups lists the values from which an element is loaded if a user gathers along its last axis.

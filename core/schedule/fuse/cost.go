@@ -124,16 +124,20 @@ func (m *Machine) lanesPerElement(row int64) float64 {
 // rowLoops are the innermost loops that begin anew in each row: those of reductions,
 // of rows in scratch memory, and of stores that are no single loop through memory.
 func (b *body) rowLoops(order []*uop.UOp) (loops []*uop.UOp) {
+	var rows [][]*uop.UOp
 	for _, u := range b.values() {
 		if u.Op == uop.Reduce && b.alongVectors(u) || u.Op == uop.Bufferize {
 			loops = append(loops, u.Src[len(u.Src)-1])
+			rows = append(rows, b.loopsOf(u))
 		}
 	}
 	for _, s := range b.stores {
-		if path := within(order, s.loops); len(path) > 1 {
-			if r, outer := path[len(path)-1], path[len(path)-2]; strideIn(s.index(), r) == 1 && !s.contiguousRows(r, outer) {
-				loops = append(loops, r)
-			}
+		path := within(order, s.loops)
+		if len(path) < 2 || slices.ContainsFunc(rows, func(outer []*uop.UOp) bool { return sameSet(outer, path) }) {
+			continue // it stores one element of each row
+		}
+		if r, outer := path[len(path)-1], path[len(path)-2]; strideIn(s.index(), r) == 1 && !s.contiguousRows(r, outer) {
+			loops = append(loops, r)
 		}
 	}
 	return loops
