@@ -66,6 +66,13 @@ async function breath (mine) {
   return mine === current
 }
 
+/** Shows the loss of the last of some steps, and how many are run in a second. */
+function showProgress (loss, steps, milliseconds) {
+  const rate = 1000 * steps / milliseconds
+  show('loss', loss.toFixed(4))
+  show('speed', rate.toFixed(rate < 10 ? 1 : 0))
+}
+
 /** Trains a new network, and gives the part of the test that it reads right; null if another training has begun. */
 async function train (digits, heldBack) {
   const mine = ++current
@@ -99,18 +106,21 @@ async function train (digits, heldBack) {
         y.assign(new Tensor(labelsOf(batch)))
       })
       step.run()
-      milliseconds += performance.now() - start
-      if (steps % LOOKS === 0 && !await breath(mine)) return null
-      start = performance.now()
+      if (steps % LOOKS === 0) {
+        const loss = step.lossValue() // a GPU may be behind
+        milliseconds += performance.now() - start
+        showProgress(loss, steps + 1, milliseconds)
+        if (!await breath(mine)) return null
+        start = performance.now()
+      }
     }
-    losses.push(step.lossValue()) // a GPU may be behind
+    losses.push(step.lossValue())
     milliseconds += performance.now() - start
+    showProgress(losses.at(-1), steps, milliseconds)
     const read = Array.from(Tensor.tidy(() => model.forward(testX).argmax(1).toArray().slice()), Number)
     accuracies.push(heldBack.filter(({ label }, i) => label === read[i]).length / heldBack.length)
     show('epoch', `${epoch} of ${EPOCHS}`)
-    show('loss', losses.at(-1).toFixed(4))
     show('accuracy', accuracies.at(-1).toFixed(4))
-    show('speed', Math.round(1000 * steps / milliseconds))
     draw(document.getElementById('losses'), {
       label: 'The loss by epochs', curves: [losses.map(Math.log10)], low: Math.log10(LOSSES[0]), high: Math.log10(3),
       ticks: LOSSES.map(Math.log10), unit: 'epochs', format: (tick) => String(LOSSES[LOSSES.map(Math.log10).indexOf(tick)])

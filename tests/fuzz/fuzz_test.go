@@ -21,7 +21,7 @@ import (
 
 var (
 	first = flag.Uint64("first", 0, "first random program")
-	seeds = flag.Uint64("seeds", 250, "number of random programs; native code alone is tried with ten times as many")
+	seeds = flag.Uint64("seeds", 250, "number of random programs; native code alone is tried with five times as many")
 	most  = flag.Int("failures", 20, "number of failures after which a test ends")
 	names = flag.String("devices", "", "devices that are compared with the interpreter; native/avx2 is native code for that kind of processor")
 )
@@ -225,7 +225,7 @@ func TestFuzzNative(t *testing.T) {
 	if len(devs) == 1 {
 		t.Skip("no native code here")
 	}
-	checkAll(t, devs, Generate, 10**seeds)
+	checkAll(t, devs, Generate, 5**seeds)
 }
 
 func FuzzDevicesAgree(f *testing.F) {

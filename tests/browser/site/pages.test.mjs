@@ -283,8 +283,11 @@ test('without a GPU pages say so', async () => {
 
 test('the front page learns on the GPU', async () => {
   await visitOnGpu('', async (page) => {
-    await until(page, "/^[1-9] of/.test(document.getElementById('epoch').textContent)")
-    assert.ok(Number(await textOf(page, '#accuracy')) > 0.2)
+    const loss = async () => Number(await textOf(page, '#loss'))
+    await until(page, "Number(document.getElementById('loss').textContent) > 0")
+    const first = await loss()
+    await until(page, `Number(document.getElementById('loss').textContent) !== ${first}`)
+    assert.ok(await loss() < first, `the loss is ${await loss()} after steps, and was ${first}`)
   })
 })
 
