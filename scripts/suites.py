@@ -60,6 +60,9 @@ LEVEL_FILES = (
 FAST_FILES = (
     "elementwise", "indexing", "jit", "movement", "nn", "optim", "reduce", "table", "tensor",
 )  # fmt: skip
+# The threads of NumPy and PyTorch would spin between the products of tests, for half of the time of
+# the processor.
+ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 # How many packages go test runs at once: other parts of the suites run beside it.
 HALF = max(1, (os.cpu_count() or 1) // 2)
 # How tests are declared.
@@ -340,7 +343,10 @@ def pytest(
     """Run pytest with environment variables and count its JUnit file."""
     command = [python, "-m", "pytest", "-q", *arguments]
     return reported(
-        f"python: {name}", command, lambda report: [f"--junit-xml={report}"], settings=settings
+        f"python: {name}",
+        command,
+        lambda report: [f"--junit-xml={report}"],
+        settings={**ONE_THREAD, **settings},
     )
 
 
