@@ -28,7 +28,9 @@ func (f *fuser) storeReread(r schedule.Reread) bool {
 		c.GatherCycles = float64(c.Evaluations) * more
 		c.RecomputeCycles += c.GatherCycles
 	}
-	if r.Row > 0 {
+	// The terms of a product, of which no operand is as large, are computed in its tiles.
+	once := func(leaf *uop.UOp) bool { return !computedWithUser(leaf) && 2*leaf.Shape().MaxNumel() > c.Elements }
+	if r.Row > 0 && slices.ContainsFunc(boundedSubgraph(r.Value), once) {
 		c.RecomputeCycles += m.vectorCycles(float64(c.Evaluations) * c.Work * (m.lanesPerElement(r.Row) - 1))
 	}
 	c.StoreCycles = m.storeCycles(c.Elements, r.Value.DType)

@@ -21,6 +21,9 @@ func TestValuesAreStoredByCost(t *testing.T) {
 		{"factor with a function", func(g graph) *uop.UOp { return times(g.in(64, 64).Exp2(), g.in(64, 64)) }, fuse.RereadPays, 2},
 		{"factor with an addition", func(g graph) *uop.UOp { x := g.in(64, 64); return times(x.Add(g.in(64, 64)), x) }, fuse.CheapFactor, 1},
 		{"few elements", func(g graph) *uop.UOp { return g.in(1, 8).Exp2().Expand(uop.ShapeOf(8, 8)).Add(g.in(8, 8)) }, fuse.CheapRecompute, 1},
+		{"terms of a product of short rows", func(g graph) *uop.UOp {
+			return times(g.in(24, 24).Cast(uop.BFloat16), g.in(24, 24).Cast(uop.BFloat16))
+		}, fuse.ComputedOnce, 3},
 		{"several users", func(g graph) *uop.UOp {
 			x := g.in(64, 512)
 			e := x.Exp2().Sin().Add(x)
