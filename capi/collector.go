@@ -49,6 +49,12 @@ func (c *collection) over() {
 	runtime.SetFinalizer(c, (*collection).over)
 }
 
+// followHeap lets the heap grow by growth, from now on.
+func followHeap() {
+	debug.SetGCPercent(growth(0))
+	runtime.SetFinalizer(&collection{percent: growth(0)}, (*collection).over)
+}
+
 // earlyHeap is the part of the heap that has huge pages: most compilations need no more. With small ones a first compilation takes 10,000
 // page faults, a sixth of its time.
 const earlyHeap = 48 << 20
@@ -77,8 +83,7 @@ func init() {
 	case settings.GOGC.IsSet():
 		debug.SetGCPercent(settings.GOGC.Number())
 	default:
-		debug.SetGCPercent(growth(0))
 		enlargePages()
-		runtime.SetFinalizer(&collection{percent: growth(0)}, (*collection).over)
+		followHeap()
 	}
 }

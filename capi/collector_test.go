@@ -33,6 +33,7 @@ func TestGrowthFollowsTheHeap(t *testing.T) {
 		}
 		t.Fatalf("the heap may grow by %d percent, expected %d", percent, want)
 	}
+	followHeap() // also where GOGC is set
 	large := make([]byte, 200<<20)
 	becomes(leastGrowth)
 	runtime.KeepAlive(large)

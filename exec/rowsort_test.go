@@ -48,8 +48,9 @@ func TestKeysAreSortedOnce(t *testing.T) {
 			return len(s.Kernels), sorts
 		}
 		alone, _ := kernels(at)
-		if both, sorts := kernels(values, at); both > alone || sorts != c.sorts {
-			t.Errorf("%s: %d kernels, %d SORTs, expected at most %d, %d", name, both, sorts, alone, c.sorts)
+		// Values may be a kernel of their own, after the sort.
+		if both, sorts := kernels(values, at); both > alone+1 || sorts != c.sorts {
+			t.Errorf("%s: %d kernels, %d SORTs, expected at most %d, %d", name, both, sorts, alone+1, c.sorts)
 		}
 	}
 }
