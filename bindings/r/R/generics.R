@@ -67,9 +67,7 @@ qr.Tensor <- function(x, ...) {
 }
 
 quantile.Tensor <- function(x, probs = seq(0, 1, 0.25), na.rm = FALSE, names = TRUE, type = 7, ...) {
-  if (!identical(as.numeric(type), 7)) raise(sprintf("quantile: type: %s, expected 7", brief(type)))
-  of <- if (isTRUE(na.rm)) numpy$nanquantile else numpy$quantile
-  of(x, as_tensor(probs))
+  quantiles(x, probs, na.rm, type)
 }
 
 setGeneric("apply")

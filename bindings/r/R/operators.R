@@ -256,3 +256,30 @@ extremes <- function(plain, name, numbers, na.rm) {
   if (na.rm) raise(sprintf("p%s: na.rm: expected FALSE for tensors", substr(name, 1, 3)))
   Reduce(function(x, y) tensor_methods[[name]](as_tensor(x), y), numbers)
 }
+
+# R's nine types of quantiles, by ?quantile; type 7 is NumPy's.
+quantiles <- function(x, probs, na.rm, type) {
+  if (!is.numeric(type) || length(type) != 1L || !type %in% 1:9) raise(sprintf("quantile: type: %s, expected 1 to 9", brief(type)))
+  if (type == 7) return((if (isTRUE(na.rm)) numpy$nanquantile else numpy$quantile)(x, as_tensor(probs)))
+  probs <- as.vector(probs)
+  if (!is.numeric(probs) || any(probs < 0 | probs > 1, na.rm = TRUE)) raise(sprintf("quantile: probs: %s, expected numbers from 0 to 1", brief(probs)))
+  x <- flat_columns(x)
+  if (!.Call(C_is_floating_point, x)) x <- tensor_methods$cast(x, default_dtype(1))
+  if (isTRUE(na.rm)) x <- x[!is.na(x)]
+  n <- length(x)
+  if (n == 0L) raise("quantile: x: has no elements, expected one or more")
+  # The place of each quantile between two elements in order, as R's own quantile finds it.
+  near <- 4 * .Machine$double.eps
+  from <- c(0, 0, 0, 0, 0.5, 0, NA, 1 / 3, 3 / 8)[type]
+  place <- if (type <= 3) n * probs - (type == 3) / 2 else from + probs * (n + 1 - 2 * from - (type == 4))
+  j <- floor(place + near)
+  part <- switch(type, place > j, ((place > j) + 1) / 2, (place != j) | (j %% 2 == 1))
+  if (is.null(part)) part <- ifelse(abs(place - j) < near, 0, place - j)
+  part <- as.numeric(part)
+  first <- pmin(pmax(ifelse(part == 1, j + 1, j), 1), n)
+  second <- pmin(pmax(ifelse(part == 0, j, j + 1), 1), n)
+  x <- sort(x)
+  low <- x[first]
+  found <- tensor_methods$where(Tensor(first == second), low, low * (1 - part) + x[second] * part)
+  tensor_methods$where(is.na(x[n]), NaN, found)
+}
