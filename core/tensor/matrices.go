@@ -409,6 +409,35 @@ func Product(x, y *uop.UOp) (r *uop.UOp, err error) {
 	return cast(dot(x, y, nil), x.DType), nil
 }
 
+// MatVec are the products of matrices x and vectors, the last axis of y.
+func MatVec(x, y *uop.UOp) (r *uop.UOp, err error) {
+	defer guard("MatVec", &err)
+	needRanks(x, 2, y, 1)
+	r, err = Product(x, unsqueeze(y, -1))
+	if err != nil {
+		return nil, err
+	}
+	return Squeeze(r, -1)
+}
+
+// VecMat are the products of the conjugates of vectors, the last axis of x, and matrices y.
+func VecMat(x, y *uop.UOp) (r *uop.UOp, err error) {
+	defer guard("VecMat", &err)
+	needRanks(x, 1, y, 2)
+	r, err = Product(unsqueeze(Conjugated(x), -2), y)
+	if err != nil {
+		return nil, err
+	}
+	return Squeeze(r, -2)
+}
+
+func needRanks(x *uop.UOp, atX int, y *uop.UOp, atY int) {
+	needSame("operands", x, y)
+	if len(x.Shape()) < atX || len(y.Shape()) < atY {
+		fail("operands", "have shapes %s and %s, expected at least %d and %d dimensions", x.Shape(), y.Shape(), atX, atY)
+	}
+}
+
 // TensorSolve is x with tensordot(a, x) = b over the last axes of a, which are those of x.
 func TensorSolve(a, b *uop.UOp) (r *uop.UOp, err error) {
 	defer guard("TensorSolve", &err)

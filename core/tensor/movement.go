@@ -131,7 +131,7 @@ func expand(x *uop.UOp, s uop.Shape) *uop.UOp {
 func permute(x *uop.UOp, order []int) *uop.UOp {
 	n := len(x.Shape())
 	out := axesOf("order", order, n)
-	if len(out) != n {
+	if len(order) != n {
 		fail("order", "%v is no permutation, expected each of %d axes once", order, n)
 	}
 	return x.Permute(out)

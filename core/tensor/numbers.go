@@ -432,12 +432,33 @@ func PolyInt(p *uop.UOp, m int64, k []float64) (r *uop.UOp, err error) {
 	return p, nil
 }
 
+// CorrelateVectors is the correlation of vectors: the convolution with y reversed and conjugate. As in NumPy the longer one is the first,
+// so that the middle is that of the correlation of y and x, reversed.
+func CorrelateVectors(x, y *uop.UOp, mode string) (r *uop.UOp, err error) {
+	defer guard("CorrelateVectors", &err)
+	needSame("operands", x, y)
+	if len(x.Shape()) != 1 || len(y.Shape()) != 1 {
+		fail("operands", "have shapes %s and %s, expected vectors", x.Shape(), y.Shape())
+	}
+	if intSize("y", y.Shape(), 0) <= intSize("x", x.Shape(), 0) {
+		return ConvolveVectors(x, Conjugated(flip(y, 0)), mode)
+	}
+	r, err = ConvolveVectors(Conjugated(y), flip(x, 0), mode)
+	if err != nil {
+		return nil, err
+	}
+	return flip(r, 0), nil
+}
+
 // Vander is the matrix of powers of a vector, with n columns; the highest power first unless increasing.
 func Vander(x *uop.UOp, n int64, increasing bool) (r *uop.UOp, err error) {
 	defer guard("Vander", &err)
 	need("x", x)
 	if len(x.Shape()) != 1 || n < 0 {
 		fail("x", "has shape %s, expected a vector, and %d columns, expected 0 or more", x.Shape(), n)
+	}
+	if x.DType.IsBool() {
+		x = cast(x, uop.Int32)
 	}
 	if n == 0 {
 		return full(x.Graph(), uop.Shape{x.Shape()[0], uop.N(0)}, uop.Int(0), x.DType), nil

@@ -725,7 +725,11 @@ def test_statistics_conjugate_as_numpy(dtype: Any) -> None:
     near(pnp.cov(x, aweights=Tensor(weights)).numpy(), np.cov(a, aweights=weights))
     near(pnp.corrcoef(x).numpy(), np.corrcoef(a))
     for mode in ("full", "same", "valid"):
-        near(pnp.correlate(x[0], x[1, :3], mode).numpy(), np.correlate(a[0], a[1, :3], mode))
+        for n, m in [(5, 3), (5, 4), (3, 5), (4, 5), (2, 5), (1, 4), (4, 4)]:
+            found = pnp.correlate(x[0, :n], x[1, :m], mode).numpy()
+            near(found, np.correlate(a[0, :n], a[1, :m], mode))
+    near(pnp.vecmat(x[0, :2], x).numpy(), np.einsum("i,ij->j", a[0, :2].conj(), a))
+    near(pnp.matvec(x, x[0]).numpy(), a @ a[0])
     for decimals in (-1, 0, 1):
         near(pnp.round(x * 30, decimals).numpy(), np.round(a * 30, decimals))
 

@@ -7,6 +7,7 @@ import pytest
 from numeric import RNG, check_gradient, close
 
 from polygrad import Tensor
+from polygrad import numpy as pnp
 
 X = RNG.uniform(-1, 1, (2, 3, 4))
 
@@ -252,3 +253,17 @@ def test_no_sizes_are_the_shape_of_a_scalar() -> None:
         assert same.shape == () and same.item() == 3.0
     with pytest.raises(ValueError, match="reshape: shape: cannot reshape"):
         Tensor([1.0, 2.0]).reshape(*())
+
+
+def test_orders_of_scalars_and_padding_of_numpy():
+    for order in ((0,), (0, 0), (-1,)):
+        with pytest.raises(ValueError, match="is no permutation, expected each of 0 axes once"):
+            Tensor(1.0).permute(*order)
+    assert Tensor(1.0).permute(()).shape == ()
+    for width in (-1, (0, -1), ((0, 0), (0, 0), (-1, 0))):
+        with pytest.raises(ValueError, match=r"pad: width: .*, expected numbers of 0 or more"):
+            pnp.pad(Tensor(X), width)
+    assert str(pnp.vander(Tensor([True, False])).dtype).endswith("int32")
+    for products in (lambda v, m: pnp.vecmat(m, v), pnp.matvec):
+        with pytest.raises(ValueError, match="expected at least"):
+            products(Tensor([1.0, 2.0]), Tensor([1.0, 2.0]))

@@ -1119,26 +1119,8 @@ Those outside are errors where they are in memory, moved to the edge with "clip"
 			inNumpy("matmul", "y tensor", "The matrix product of the last two axes.\nVectors are rows on the left and columns on the right.", func(a *Args) (*uop.UOp, error) { return tensor.Product(a.X, a.tensor("y")) }),
 			inNumpy("tensordot", "y tensor, axes ints = 2, y_axes ints?", "The sum of products over axes of both.\naxes are those of x beside y_axes of y; alone, a number of the last axes of x and the first of y.", func(a *Args) (*uop.UOp, error) { return a.tensorDot() }),
 			inNumpy("vecdot", "y tensor, axis int = -1", "The sum of products along an axis, with the conjugate of x.", func(a *Args) (*uop.UOp, error) { return tensor.VecDot(a.X, a.tensor("y"), a.axis("axis")) }),
-			inNumpy("matvec", "y tensor", "The products of matrices x and vectors, the last axis of y.", func(a *Args) (*uop.UOp, error) {
-				y, err := tensor.Unsqueeze(a.tensor("y"), -1)
-				if err == nil {
-					y, err = tensor.Product(a.X, y)
-				}
-				if err != nil {
-					return nil, err
-				}
-				return tensor.Squeeze(y, -1)
-			}),
-			inNumpy("vecmat", "y tensor", "The products of vectors, the last axis of x, and matrices y.", func(a *Args) (*uop.UOp, error) {
-				x, err := tensor.Unsqueeze(a.X, -2)
-				if err == nil {
-					x, err = tensor.Product(x, a.tensor("y"))
-				}
-				if err != nil {
-					return nil, err
-				}
-				return tensor.Squeeze(x, -2)
-			}),
+			inNumpy("matvec", "y tensor", "The products of matrices x and vectors, the last axis of y.", func(a *Args) (*uop.UOp, error) { return tensor.MatVec(a.X, a.tensor("y")) }),
+			inNumpy("vecmat", "y tensor", "The products of vectors, the last axis of x, and matrices y.", func(a *Args) (*uop.UOp, error) { return tensor.VecMat(a.X, a.tensor("y")) }),
 			inNumpy("outer", "y tensor", "The products of all elements of two vectors.", func(a *Args) (*uop.UOp, error) {
 				x, err := flat(a.X)
 				if err != nil {
@@ -1156,11 +1138,7 @@ Those outside are errors where they are in memory, moved to the edge with "clip"
 				return tensor.ConvolveVectors(a.X, a.tensor("y"), a.text("mode"))
 			}),
 			inNumpy("correlate", "y tensor, mode text = valid {full same valid}", "The correlation of two vectors: convolve with y reversed and conjugate.", func(a *Args) (*uop.UOp, error) {
-				y, err := tensor.Flip(a.tensor("y"), 0)
-				if err != nil {
-					return nil, err
-				}
-				return tensor.ConvolveVectors(a.X, tensor.Conjugated(y), a.text("mode"))
+				return tensor.CorrelateVectors(a.X, a.tensor("y"), a.text("mode"))
 			}),
 			called("p", inNumpy("polyval", "x operand", "The polynomial with coefficients p, the highest first, at x.", func(a *Args) (*uop.UOp, error) {
 				x, err := a.operand("x", a.X)

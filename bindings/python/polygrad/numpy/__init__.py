@@ -477,6 +477,8 @@ def pad(x: Operand, width: Any, mode: str = "constant", constant_values: float =
     """
     x = _array(x)
     pairs = _np.broadcast_to(_np.asarray(width), (x.ndim, 2)).tolist()
+    if _np.any(_np.less(width, 0)):
+        raise wrong("width", width, "numbers of 0 or more")
     modes = {"constant": "constant", "edge": "replicate", "reflect": "reflect", "wrap": "circular"}
     if mode not in modes:
         raise wrong("mode", mode, 'one of "constant", "edge", "reflect", "wrap"')
