@@ -139,6 +139,18 @@ test('strict ownership counts as jax-js does', () => strictly(() => {
   assert.strictEqual(trees.b[0].refCount, 0)
 }))
 
+test('calls that fail and makeJaxpr consume nothing', () => strictly(() => {
+  const [x, y] = [np.array([1, 2]), np.array([1, 2, 3])]
+  const added = jit((a, b) => a.add(b))
+  for (const fails of [() => x.add(y), () => np.add(x, 'a'), () => x.sum(3), () => np.where(x, y, x), () => added(x, y)]) {
+    assert.throws(fails)
+    assert.deepStrictEqual([x.refCount, y.refCount], [1, 1], String(fails))
+  }
+  assert.throws(() => x.add(x), ReferenceError)
+  makeJaxpr((a) => a.ref.mul(a))(x)
+  assert.deepStrictEqual([x.refCount, x.js()], [1, [1, 2]])
+}))
+
 test('functions of functions', () => {
   const f = (x, y) => x.mul(y).sum()
   assert.deepStrictEqual(grad(f, { argnums: [0, 1] })(np.array([1, 2]), np.array([3, 4])).map((g) => g.js()), [[3, 4], [1, 2]])
@@ -246,6 +258,17 @@ test('expressions are printed as jax-js prints them', () => {
   for (const [f, statement] of [
     [np.sort, 'sort a'], [np.log, 'log a'], [np.floor, 'floor a'], [nn.relu, 'max a 0'], [(x) => np.minimum(x, 1), 'min a 1'],
   ]) assert.strictEqual(text(f, np.zeros([3])), `{ lambda a:float32[3] .\n  let b:float32[3] = ${statement}\n  in ( b ) }`)
+  assert.strictEqual(text((x) => grad((y) => np.sin(y).sum())(x), np.zeros([3])).split('\n')[1], '  let b:float32[3] = cos a')
+  assert.strictEqual(text((x, y) => np.concatenate([x, y, x]), np.zeros([2]), np.ones([3])), `{ lambda a:float32[2], b:float32[3] .
+  let c:float32[7] = concatenate [ axis=0 ] a b a
+  in ( c ) }`)
+  assert.strictEqual(text((x, y) => np.stack([x, y], 1), np.zeros([2]), np.ones([2])), `{ lambda a:float32[2], b:float32[2] .
+  let c:float32[2,1] = reshape [ shape=2,1 ] a
+      d:float32[2,1] = reshape [ shape=2,1 ] b
+      e:float32[2,2] = concatenate [ axis=1 ] c d
+  in ( e ) }`)
+  // Every operand is written.
+  assert.match(text((x) => nn.softplus(x), np.zeros([3])), / = max b 0\n {6}d:float32\[3\] = neg b\n {6}e:float32\[3\] = min b d\n/)
   assert.strictEqual(text((x) => x, 3), '{ lambda a:float32[] .\n  ( a ) }')
   assert.strictEqual(String(makeJaxpr((x) => ({ a: x }))(3).treedef), 'JsTreeDef({a: *})')
 })
@@ -339,6 +362,14 @@ test('lists are arrays; weak types of what is made without a type; bounds of sli
   assert.deepStrictEqual(np.broadcastArrays(np.array([1]), 2).map((x) => x.weakType), [false, true])
   assert.strictEqual(np.eye(2).add(np.ones([2], { dtype: 'int32' })).dtype, 'int32')
   assert.strictEqual(np.eye(2, 2, { dtype: 'float32' }).weakType, false)
+  const scalars = [np.zeros([]), np.full([], 2), np.select([np.array([true])], [1])]
+  assert.deepStrictEqual(scalars.map((x) => x.weakType), [true, true, true])
+  const strong = [np.ones([1]), np.full([], true), np.zeros([], { dtype: 'float32' })]
+  assert.deepStrictEqual(strong.map((x) => x.weakType), [false, false, false])
+  assert.strictEqual(np.full([], 2).add(np.ones([2], { dtype: 'int32' })).dtype, 'int32')
+  const [row, all] = [np.array([[0, 0], [0, 0]]), [[0.25, 0.25], [0.25, 0.25]]]
+  assert.deepStrictEqual(nn.softmax(row, null).js(), all)
+  near(np.exp(nn.logSoftmax(row, null)).js(), all)
   for (const index of [[[0, 11]], [[5, 2]], [[-11]], [0, 1]]) assert.throws(() => np.arange(10).slice(...index), RangeError)
   assert.deepStrictEqual(np.arange(10).slice([10]).shape, [0])
   assert.deepStrictEqual(vmap((x) => x.sum())(np.zeros([0, 3])).shape, [0])
@@ -352,14 +383,41 @@ test('errors are of the kinds of jax-js', () => {
       () => x.add(np.array([1, 2])), () => np.add('a', 1), () => np.zeros([2], { dtype: 'foo' }), () => grad(3),
       () => grad((y) => y)(x), () => grad((y) => y.sum())(x.astype(np.int32)), () => vmap((a, b) => a.add(b))(x, np.ones([2])),
       () => x + 1, () => x.item(), () => x.reshape([2]), () => np.split(x, 2), () => np.promoteTypes('foo', 'int32'), () => np.array('a'),
+      () => np.array([[1], [2, 3]]), () => np.abs([[1], [2, 3]]), () => np.cumulativeSum([[1, 2]]), () => np.vecmat([[1, 2]], [3, 4]),
+      () => np.matvec([1], [1]), () => np.reshape(x), () => np.expandDims(x), () => np.diag(np.zeros([1, 1, 1])),
+      () => np.transpose(3, [0, 0]),
       () => jit(3), () => x.slice('a'), () => nn.glu(x), () => np.finfo('int32')
     ],
     RangeError: [
       () => x.sum(2), () => x.slice(5), () => grad((y) => y.sum(), { argnums: 1 })(x), () => np.concatenate([x, x], 1),
-      () => setOwnership('a')
+      () => setOwnership('a'), () => np.sum(3, 0), () => np.sort(3), () => nn.softmax(3), () => np.flip(3, -1), () => np.flipud(3),
+      () => np.pad(x, -1), () => np.pad(x, { 0: [1, -1] })
     ]
   }
   for (const [name, uses] of Object.entries(kinds)) for (const use of uses) assert.throws(use, { name }, String(use))
+})
+
+test('errors of lists name the argument', () => {
+  assert.throws(() => np.add([[1], [2, 3]], 1), { name: 'TypeError', message: /^add: x: a list of 2 elements at depth 1, expected 1/ })
+  assert.throws(() => np.array([[1], [2, 3]]), { name: 'TypeError', message: /^array: values: a list of 2 elements at depth 1/ })
+})
+
+test('complex numbers beside others', () => {
+  const i = { re: 0, im: 1 }
+  const c = np.array([{ re: 1, im: 2 }])
+  assert.deepStrictEqual([c.add(1.5).js(), c.add(np.array([1.5])).js(), np.add(c, np.array([2], { dtype: 'int32' })).js()],
+    [[{ re: 2.5, im: 2 }], [{ re: 2.5, im: 2 }], [{ re: 3, im: 2 }]])
+  assert.deepStrictEqual([np.multiply(np.array([1, 2]), i).js(), np.array(i).item()], [[i, { re: 0, im: 2 }], i])
+  assert.deepStrictEqual(np.concatenate([c, np.array([2.5])]).js(), [{ re: 1, im: 2 }, { re: 2.5, im: 0 }])
+  assert.deepStrictEqual(np.matmul([[1, 2]], [[i], [1]]).js(), [[{ re: 2, im: 1 }]])
+  assert.deepStrictEqual([np.vecmat([i], [[i]]).js(), np.matvec([[i]], [i]).js()], [[{ re: 1, im: 0 }], [{ re: -1, im: 0 }]])
+  const types = [['complex64', 'int32'], ['complex64', 'float16'], ['bool', 'complex64'], ['complex64', 'float64'], ['complex64', 'int64'],
+    ['complex64', 'complex128'], ['float32', 'complex128']]
+  assert.deepStrictEqual(types.map(([a, b]) => np.promoteTypes(a, b)),
+    ['complex64', 'complex64', 'complex64', 'complex128', 'complex64', 'complex128', 'complex128'])
+  assert.deepStrictEqual([np.finfo(np.complex64).bits, np.finfo(np.complex128).dtype, np.zeros([1], { dtype: np.complex64 }).js()],
+    [32, 'float64', [{ re: 0, im: 0 }]])
+  assert.throws(() => np.maximum(c, 1), { name: 'TypeError', message: /complex numbers have no order/ })
 })
 
 test('values are those of JAX', () => {

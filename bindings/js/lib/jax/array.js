@@ -251,7 +251,7 @@ function take (array) {
   return array
 }
 
-/** Does something with arguments, which it takes, and frees what nobody owns afterwards. */
+/** Does something with arguments, which it takes, and frees what nobody owns afterwards; what fails takes nothing. */
 function call (body) {
   const [before, outer] = [taken, depth]
   const own = strict ? [] : null
@@ -259,6 +259,9 @@ function call (body) {
   depth = 0
   try {
     return body()
+  } catch (error) {
+    own?.forEach((array) => array._count++)
+    throw error
   } finally {
     taken = before
     depth = outer

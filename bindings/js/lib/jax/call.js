@@ -5,7 +5,7 @@ const { PolygradError } = require('../library.js')
 const { Base, describe } = require('../base.js')
 const { types } = require('../dtype.js')
 const { Tensor } = require('../tensor.js')
-const { isOptions, show } = require('../arguments.js')
+const { isComplex, isOptions, show } = require('../arguments.js')
 const { Array: JaxArray, alive, take, call, apart } = require('./array.js')
 const { joined } = require('./types.js')
 
@@ -18,8 +18,18 @@ const constant = (value, dtype) => Tensor.full([], value, dtype === undefined ? 
 function arrayLike (value, what) {
   if (value instanceof JaxArray) return take(value)
   if (isNumber(value)) return value
-  if (Array.isArray(value) || ArrayBuffer.isView(value)) return new JaxArray(new Tensor(lowered(value)))
+  if (Array.isArray(value) || ArrayBuffer.isView(value) || isComplex(value)) return new JaxArray(listed(value, what))
   throw new TypeError(`${what}: ${show(value)}, expected an array, a number or a boolean`)
+}
+
+/** The tensor of a list, whose errors name the argument. */
+function listed (values, what, options) {
+  try {
+    return new Tensor(lowered(values), options)
+  } catch (error) {
+    if (error instanceof PolygradError) throw Object.assign(new TypeError(error.message.replace(/^Tensor: data/, what)), { cause: error })
+    throw error
+  }
 }
 
 const tensorOf = (value) => value instanceof JaxArray ? value._tensor : value instanceof Base ? value : constant(value)
@@ -34,7 +44,7 @@ const typeOf = (value) => typeof value === 'boolean'
 
 /** The type of numbers beside operands of a type: it holds what the number is. */
 function typeWith (number, type) {
-  if (type.isFloat) return type
+  if (type.isFloat || type.isComplex) return type
   if (!Number.isInteger(number)) return types.float32
   if (type !== types.bool) return type
   return number < 0 ? types.int32 : types.uint32
@@ -74,7 +84,8 @@ function wrapped (result, weak) {
 
 /**
  * What takes the arguments of a function, by a letter for each of them: x becomes a tensor, n stays an array or a number, l is a list of
- * such; in o, an object of options, arrays become tensors; all else stays as it is. A t is an x whose type says nothing of the result's.
+ * such; in o, an object of options, arrays become tensors; all else stays as it is. A t is an x, and a c an l, whose types say nothing of
+ * the result's.
  */
 const TAKERS = {
   x: (value, what) => tensorOf(arrayLike(value, what)),
@@ -84,6 +95,7 @@ const TAKERS = {
     if (!Array.isArray(value)) throw new TypeError(`${what}: ${show(value)}, expected a list of arrays`)
     return value.map((item, i) => arrayLike(item, `${what}[${i}]`))
   },
+  c: (value, what) => TAKERS.l(value, what),
   o: (value, what) => {
     if (!isOptions(value)) throw new TypeError(`${what}: ${show(value)}, expected an object of options`)
     return Object.fromEntries(Object.entries(value)
@@ -94,20 +106,27 @@ const TAKERS = {
 /**
  * A function of arrays.
  *
- * @param {string} title its name, and the names of its parameters in parentheses, each with its letter: add(x:n, y:n)
+ * @param {string} title its name, and the names of its parameters in parentheses, each with its letter: add(x:n, y:n); null is as not
+ *   given where it ends with ?, and a name with ! is an axis that is one if it is not given, too
  * @param {Function} f the function of tensors
  */
 function define (title, f) {
   const [, name, list] = /^(\w+)\((.*)\)$/.exec(title)
   const parameters = list === '' ? [] : list.split(', ').map((text) => {
-    const [, own, optional, letter] = /^(\w+)(\?)?(?::(\w))?$/.exec(text)
+    const [, own, mark, letter] = /^(\w+)([?!])?(?::(\w))?$/.exec(text)
     const like = 'xnl'.includes(letter ?? '-')
-    return { what: `${name}: ${own}`, optional: optional !== undefined, takes: TAKERS[letter], like, isList: letter === 'l' }
+    const isAxis = (own === 'axis' && name !== 'expandDims') || mark === '!'
+    const takes = TAKERS[letter]
+    return { what: `${name}: ${own}`, optional: mark === '?', takes, like, isList: letter === 'l', isAxis, always: mark === '!' }
   })
   const fn = (...args) => call(() => {
     let weak = parameters.some(({ like }) => like)
-    const given = parameters.map(({ what, optional, takes, like, isList }, i) => {
+    const given = parameters.map(({ what, optional, takes, like, isList, isAxis, always }, i) => {
       const value = args[i]
+      if (isAxis && isScalar(args[0]) && (value === undefined ? always : value !== null && value.length !== 0)) {
+        throw new RangeError(`${what}: ${show(value ?? -1)}, expected none for a scalar`)
+      }
+      if (takes === undefined && value === undefined && !optional && !always) throw new TypeError(`${what}: not given`)
       if (takes === undefined || (optional && value == null)) return value === null && optional ? undefined : value
       if (like) weak &&= isList && Array.isArray(value) ? value.every(isWeak) : isWeak(value)
       return takes(value, what)
@@ -120,6 +139,8 @@ function define (title, f) {
   })
   return Object.defineProperty(Object.assign(fn, { dispose: nothing }), 'name', { value: name })
 }
+
+const isScalar = (x) => isNumber(x) || (x instanceof JaxArray && x.ndim === 0)
 
 /** jax-js compiles some functions, which can be disposed; here they hold nothing. */
 function nothing () {}
@@ -178,6 +199,6 @@ function liftedOperation (name, f) {
 }
 
 module.exports = {
-  arrayLike, commonType, constant, define, defineAll, isNumber, isWeak, lifted, liftedOperation, lowered, promoted, promotedTensors,
+  arrayLike, commonType, constant, define, defineAll, isNumber, isWeak, lifted, liftedOperation, listed, lowered, promoted, promotedTensors,
   renamed, results, tensorOf, typeOf, wrapped
 }

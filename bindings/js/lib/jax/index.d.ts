@@ -32,13 +32,14 @@ export type { JsTree, JsTreeDef, MapJsTree }
 
 /** Names of data types: numpy.float32 and so on, or the texts themselves. */
 export type DType = 'float32' | 'int32' | 'uint32' | 'bool' | 'float16' | 'float64' | 'bfloat16' | 'int8' | 'uint8' | 'int16' |
-  'uint16' | 'int64' | 'uint64'
+  'uint16' | 'int64' | 'uint64' | 'complex64' | 'complex128'
 
 /** The data types by their names. */
 export const DType: {
   readonly Float32: 'float32', readonly Int32: 'int32', readonly Uint32: 'uint32', readonly Bool: 'bool', readonly Float16: 'float16',
   readonly Float64: 'float64', readonly BFloat16: 'bfloat16', readonly Int8: 'int8', readonly Uint8: 'uint8', readonly Int16: 'int16',
-  readonly Uint16: 'uint16', readonly Int64: 'int64', readonly Uint64: 'uint64'
+  readonly Uint16: 'uint16', readonly Int64: 'int64', readonly Uint64: 'uint64', readonly Complex64: 'complex64',
+  readonly Complex128: 'complex128'
 }
 
 export type Device = 'cpu' | 'wasm' | 'webgpu' | 'webgl'

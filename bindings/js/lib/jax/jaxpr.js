@@ -8,6 +8,9 @@ const NAMES = { permute: 'transpose', expand: 'broadcast', detach: 'stop_gradien
 const ELEMENTWISE = new Set(('add mul max min idiv mod where cmplt cmpne cmpeq and or xor shl shr pow neg not exp log exp2 log2 sin sqrt ' +
   'reciprocal trunc floor ceil logistic tanh').split(' '))
 
+/** What a cosine is the sine of, less its angle. */
+const HALF_PI = '1.5707963705062866'
+
 /** A variable: its number and its type. */
 class Var {
   constructor (id, type) {
@@ -102,7 +105,7 @@ function parsed (text) {
   const [, consts, parameters, body, outs] = /^\{ lambda ?(.*?) ?; ?(.*?)\. let\n([^]*?)  in \((.*)\) \}$/.exec(text.trim())
   const binders = `${consts} ${parameters}`.trim().split(/ +/).filter((item) => item !== '').map((item) => item.split(':'))
   const statements = body.split('\n').filter((line) => line.trim() !== '').map((line) => {
-    const [, name, type, op, , arg, , inputs] = /^ *(\w+):(\S+) = (\w+)((?:\[(.*?)\])?)( ?)(.*)$/.exec(line)
+    const [, name, type, op, , arg, , inputs] = /^ *(\w+):(\S+) = ([^\s[]+)((?:\[(.*?)\])?)( ?)(.*)$/.exec(line)
     return { name, type, op, arg, inputs: inputs.split(' ').filter((item) => item !== '') }
   })
   return { binders, statements, outs: outs.split(/,? +/).filter((item) => item !== '') }
@@ -198,6 +201,11 @@ function simplify (list, types, stand) {
       }
     } else if (s.op === 'gather' && by.get(s.inputs[1])?.op === 'argsort' && by.get(s.inputs[1]).inputs[0] === s.inputs[0]) {
       Object.assign(s, { op: 'sort', arg: by.get(s.inputs[1]).arg, inputs: [s.inputs[0]] })
+    } else if (s.op === 'sin' && from?.op === 'add' && from.inputs[0] === HALF_PI && by.get(from.inputs[1])?.op === 'neg') {
+      Object.assign(s, { op: 'cos', inputs: by.get(from.inputs[1]).inputs })
+    } else if (s.op === 'add' && s.arg === 'disjoint') {
+      const joined = concatenated(s, by, types)
+      if (joined !== null) Object.assign(s, { op: 'concatenate', ...joined })
     } else if (s.op === 'contiguous') {
       stand.set(s.name, s.inputs[0])
       drop.add(s.name)
@@ -210,9 +218,33 @@ function simplify (list, types, stand) {
       const [negative, power, sum] = ['negative', 'power', 'sum'].map((part) => `${name} ${part}`)
       list.splice(i, 1, { name: negative, type, op: 'neg', inputs }, { name: power, type, op: 'exp', inputs: [negative] },
         { name: sum, type, op: 'add', inputs: [power, '1'] }, { name, type, op: 'reciprocal', inputs: [sum] })
+    } else if (op === 'log(1+e^-|x|)') {
+      const [negative, least, power, sum] = ['negative', 'least', 'power', 'sum'].map((part) => `${name} ${part}`)
+      list.splice(i, 1, { name: negative, type, op: 'neg', inputs }, { name: least, type, op: 'min', inputs: [...inputs, negative] },
+        { name: power, type, op: 'exp', inputs: [least] }, { name: sum, type, op: 'add', inputs: [power, '1'] },
+        { name, type, op: 'log', inputs: [sum] })
     }
   }
   keptAxes(list)
+}
+
+/** The arrays and the axis of a sum of arrays that are padded to stand one behind the other; null if it is another sum. */
+function concatenated (sum, by, types) {
+  const partsOf = (s) => s?.op === 'add' && s.arg === 'disjoint' ? s.inputs.flatMap((name) => partsOf(by.get(name))) : [s]
+  const parts = partsOf(sum)
+  if (parts.some((s) => s?.op !== 'pad' || !types.has(s.inputs[0]))) return null
+  const widths = parts.map(({ arg }) => arg.split(', ').map((pair) => pair.split(':').map(Number)))
+  const axes = new Set(widths.flatMap((pairs) => pairs.flatMap(([lo, hi], axis) => lo + hi > 0 ? [axis] : [])))
+  if (axes.size !== 1) return null
+  const [axis] = axes
+  const total = Number(/\[(.*)\]$/.exec(sum.type)[1].split(',')[axis])
+  let end = 0
+  for (const pairs of widths) {
+    const [lo, hi] = pairs[axis]
+    if (lo !== end) return null
+    end = total - hi
+  }
+  return end === total ? { arg: String(axis), inputs: parts.map(({ inputs }) => inputs[0]) } : null
 }
 
 /** Reductions that leave axes as ones are followed by a reshape. */
@@ -240,6 +272,7 @@ function paramsOf ({ op, arg, type, inputs }, types) {
     }
     case 'reshape': return { shape: arg }
     case 'permute': return { perm: arg }
+    case 'concatenate': return { axis: arg }
     case 'cast': case 'bitcast': return { dtype: arg }
     case 'shrink': return { slice: arg.replace(/:/g, ',').replace(/ /g, '') }
     case 'pad': return { width: arg.replace(/:/g, ',').replace(/ /g, '') }

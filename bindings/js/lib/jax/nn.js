@@ -86,8 +86,8 @@ const elementwise = {
 }
 
 const reductions = {
-  'softmax(x:x, axis?)': softmax,
-  'logSoftmax(x:x, axis?)': logSoftmax,
+  'softmax(x:x, axis!)': softmax,
+  'logSoftmax(x:x, axis!)': logSoftmax,
   'logsumexp(x:x, axis?, options?:o)': (x, axis, options) => logsumexp(floating(x), axis ?? null, options),
   'logmeanexp(x:x, axis?, options?:o)': (x, axis, options) => {
     const sum = logsumexp(floating(x), axis ?? null, options)
@@ -101,7 +101,7 @@ const reductions = {
 }
 
 /** null is all axes here, undefined the last one. */
-const standardize = define('standardize(x:x, axis, options?:o)', (given, axis = -1, { mean, variance, epsilon = 1e-5 } = {}) => {
+const standardize = define('standardize(x:x, axis!, options?:o)', (given, axis = -1, { mean, variance, epsilon = 1e-5 } = {}) => {
   const x = floating(given)
   const m = mean ?? N.mean(x, { axis, keepdims: true })
   const v = variance ?? N.mean(x.sub(m).square(), { axis, keepdims: true })

@@ -309,6 +309,12 @@ export function fliplr(x: ArrayLike): Array
 /** Elements in reverse order along axis 0. */
 export function flipud(x: ArrayLike): Array
 
+/** The data type complex128. */
+export const complex128: 'complex128'
+
+/** The data type complex64. */
+export const complex64: 'complex64'
+
 /** The data type float16. */
 export const float16: 'float16'
 

@@ -4,14 +4,14 @@
 const { Base, describe } = require('../base.js')
 const { types, toDType } = require('../dtype.js')
 const { Tensor } = require('../tensor.js')
-const { show, isOptions } = require('../arguments.js')
+const { show, isComplex, isOptions } = require('../arguments.js')
 const N = require('../numpy.js')
 const func = require('../func/index.js')
 const { Array: JaxArray, call, take, alive } = require('./array.js')
 const { DType, typeOf: typeNamed, promoteTypes, finfo, iinfo } = require('./types.js')
 const {
-  arrayLike, commonType, constant, defineAll, isNumber, isWeak, liftedOperation, lowered, promoted, promotedTensors, results, tensorOf,
-  wrapped
+  arrayLike, commonType, constant, defineAll, isNumber, isWeak, liftedOperation, listed, lowered, promoted, promotedTensors, results,
+  tensorOf, wrapped
 } = require('./call.js')
 const { At } = require('./at.js')
 const { deviceOf, move } = require('./device.js')
@@ -26,6 +26,7 @@ const floating = (x) => isFloat(x) ? x : x.cast('float32')
 /** An axis counted from the front. */
 function axisOf (axis, ndim, who) {
   if (!Number.isInteger(axis)) throw new TypeError(`${who}: axis: ${show(axis)}, expected an integer`)
+  if (ndim === 0) throw new RangeError(`${who}: axis: ${axis}, expected none for a scalar`)
   if (axis < -ndim || axis >= ndim) throw new RangeError(`${who}: axis: ${axis}, expected ${-ndim} to ${ndim - 1}`)
   return axis < 0 ? axis + ndim : axis
 }
@@ -83,7 +84,7 @@ const elementwise = {
     const [a, b] = promoted([x, y])
     return truth(cond).where(a, b)
   },
-  'select(condlist:l, choicelist:l, defaultValue?:n)': (conditions, choices, fallback = 0) => {
+  'select(condlist:c, choicelist:l, defaultValue?:n)': (conditions, choices, fallback = 0) => {
     if (conditions.length !== choices.length || conditions.length === 0) {
       throw new TypeError(`select: choicelist: ${choices.length} arrays, expected ${conditions.length || 'one or more'} as condlist has`)
     }
@@ -110,9 +111,11 @@ function variance (x, axis, { mean, correction = 0, keepdims = false } = {}) {
 
 /** Sums from the beginning; without an axis those of the flattened array. */
 const scan = (f) => (a, axis, { includeInitial = false } = {}) => axis == null ? f(a.flatten(), 0) : f(a, { axis, includeInitial })
-const cumulative = (f) => (a, { axis, includeInitial = false } = {}) => axis == null
-  ? f(N.ravel(a), { axis: 0, includeInitial })
-  : f(a, { axis, includeInitial })
+const cumulative = (f, who) => (a, { axis, includeInitial = false } = {}) => {
+  const ndim = shapeOf(a).length
+  if (axis == null && ndim > 1) throw new TypeError(`${who}: options.axis: not given, expected one for ${ndim} dimensions`)
+  return axis == null ? f(N.ravel(a), { axis: 0, includeInitial }) : f(a, { axis, includeInitial })
+}
 
 /** Weights of an average as the shape of what they weigh. */
 function average (a, axis, { weights, keepdims = false } = {}) {
@@ -135,8 +138,8 @@ const reductions = {
   'cumprod(a:x, axis?)': scan(N.cumulativeProd),
   'nancumsum(a:x, axis?)': scan(N.nancumsum),
   'nancumprod(a:x, axis?)': scan(N.nancumprod),
-  'cumulativeSum(x:x, options?:o)': cumulative(N.cumulativeSum),
-  'cumulativeProd(x:x, options?:o)': cumulative(N.cumulativeProd),
+  'cumulativeSum(x:x, options?:o)': cumulative(N.cumulativeSum, 'cumulativeSum'),
+  'cumulativeProd(x:x, options?:o)': cumulative(N.cumulativeProd, 'cumulativeProd'),
   'cov(x:x, y?:x, options?:o)': (x, y, { rowvar = true } = {}) => N.cov(floating(x), { y: y ?? null, rowvar }),
   'corrcoef(x:x, y?:x)': (x, y) => N.corrcoef(floating(x), { y: y ?? null }),
   'trapezoid(y:x, x?:x, options?:o)': (y, x, { dx = 1, axis = -1 } = {}) => {
@@ -162,8 +165,8 @@ const reductions = {
   },
   'unwrap(p:x, discont?, axis?, period?)': (p, discont = null, axis = -1, period = 2 * Math.PI) =>
     N.unwrap(p, { discont, axis, period }),
-  'sort(a:x, axis?)': (a, axis = -1) => N.sort(a, { axis }),
-  'argsort(a:x, axis?)': (a, axis = -1) => N.argsort(a, { axis }),
+  'sort(a:x, axis!)': (a, axis = -1) => N.sort(a, { axis }),
+  'argsort(a:x, axis!)': (a, axis = -1) => N.argsort(a, { axis }),
   'isin(element:n, testElements:n, options?:o)': (element, test, { invert = false } = {}) => {
     const [x, values] = promotedTensors([element, test])
     return N.isin(x, values.flatten(), invert)
@@ -210,6 +213,8 @@ const joining = (who, adapt, axis) => [`${who}(xs:l)`, (xs) => {
 
 /** The amounts of padding before and behind each axis. */
 function widths (width, ndim) {
+  const negative = Object.values(isOptions(width) ? width : [width]).flat(2).find((n) => n < 0)
+  if (negative !== undefined) throw new RangeError(`pad: width: ${show(width)}, expected integers of 0 or more`)
   const pair = (value) => Array.isArray(value) ? (value.length === 1 ? [value[0], value[0]] : value) : [value, value]
   if (typeof width === 'number') return Array(ndim).fill([width, width])
   if (Array.isArray(width)) {
@@ -257,7 +262,7 @@ const shapes = {
   'squeeze(a:x, axis?)': (a, axis) => axis == null ? a.squeeze() : N.squeeze(a, axis),
   'broadcastTo(a:x, shape)': (a, shape) => N.broadcastTo(a, shape),
   'flip(x:x, axis?)': (x, axis) => N.flip(x, axis ?? null),
-  'flipud(x:x)': (x) => N.flip(x, 0),
+  'flipud(x:x)': (x) => N.flip(x, axisOf(0, shapeOf(x).length, 'flipud')),
   'fliplr(x:x)': (x) => N.flip(x, 1),
   'rot90(m:x, k?, axes?)': (m, k = 1, axes = [0, 1]) => N.rot90(m, k, axes),
   'roll(a:x, shift, axis?)': (a, shift, axis) => N.roll(a, shift, axis ?? null),
@@ -281,7 +286,11 @@ const shapes = {
     return axis == null ? N.concat(both.map((x) => x.flatten()), 0) : N.concat(both, axis)
   },
   'diagonal(a:x, offset?, axis1?, axis2?)': (a, offset = 0, axis1 = 0, axis2 = 1) => a.diagonal(offset, axis1, axis2),
-  'diag(v:x, k?)': (v, k = 0) => shapeOf(v).length === 1 ? diagonalMatrix(v, k) : v.diagonal(k, 0, 1),
+  'diag(v:x, k?)': (v, k = 0) => {
+    const ndim = shapeOf(v).length
+    if (ndim !== 1 && ndim !== 2) throw new TypeError(`diag: v: ${ndim} dimensions, expected 1 or 2`)
+    return ndim === 1 ? diagonalMatrix(v, k) : v.diagonal(k, 0, 1)
+  },
   'diagflat(v:x, k?)': (v, k = 0) => diagonalMatrix(v.flatten(), k),
   'trace(a:x, offset?, axis1?, axis2?)': (a, offset = 0, axis1 = 0, axis2 = 1) => N.trace(a, offset, axis1, axis2),
   'tril(a:x, k?)': (a, k = 0) => N.tril(a, k),
@@ -321,8 +330,8 @@ function einsum (...args) {
 const product = (f) => (x, y) => f(...promotedTensors([x, y]))
 const products = {
   'matmul(x:n, y:n)': product((x, y) => N.matmul(x, y)),
-  'matvec(x1:n, x2:n)': product((x, y) => N.matmul(x, y.unsqueeze(-1)).squeeze(-1)),
-  'vecmat(x1:n, x2:n)': product((x, y) => N.matmul(x.unsqueeze(-2), y).squeeze(-2)),
+  'matvec(x1:n, x2:n)': product((x, y) => N.matvec(x, y)),
+  'vecmat(x1:n, x2:n)': product((x, y) => N.vecmat(x, y)),
   'dot(x:n, y:n)': product((x, y) => shapeOf(x).length === 0 || shapeOf(y).length === 0 ? x.mul(y) : dotted(x, y)),
   'inner(x:n, y:n)': product((x, y) => shapeOf(x).length === 0 || shapeOf(y).length === 0
     ? x.mul(y)
@@ -400,7 +409,7 @@ function array (values, { shape, dtype, device } = {}) {
   let tensor
   if (values instanceof JaxArray) tensor = call(() => take(values)._tensor.cast(type ?? values.dtype))
   else if (ArrayBuffer.isView(values)) tensor = new Tensor(values.slice(), options)
-  else if (isNumber(values) || Array.isArray(values)) tensor = call(() => new Tensor(lowered(values), options))
+  else if (isNumber(values) || Array.isArray(values) || isComplex(values)) tensor = call(() => listed(values, 'array: values', options))
   else throw new TypeError(`array: values: ${show(values)}, expected numbers, lists of them, a typed array or an array`)
   if (shape !== undefined) tensor = tensor.reshape(sizes(shape, 'array'))
   const weak = typeof values === 'number' && type === undefined
@@ -416,7 +425,9 @@ function filled (who, shape, value, dtype, device) {
   }
   if (!isNumber(value)) throw new TypeError(`${who}: fillValue: ${show(value)}, expected a number, a boolean or an array`)
   const type = dtype === undefined ? (typeof value === 'boolean' ? 'bool' : 'float32') : typeNamed(dtype, who).name
-  return placed(Tensor.full(sizes(shape, who), value, { dtype: type }), device)
+  // A scalar without a type is as weak as its number.
+  const weak = dtype === undefined && typeof value === 'number' && shape.length === 0
+  return placed(Tensor.full(sizes(shape, who), value, { dtype: type }), device, weak, weak ? value : null)
 }
 
 const like = (who, a, value, { dtype, shape, device } = {}) => call(() => {
@@ -717,7 +728,9 @@ const constants = {
   uint8: DType.Uint8,
   uint16: DType.Uint16,
   uint32: DType.Uint32,
-  uint64: DType.Uint64
+  uint64: DType.Uint64,
+  complex64: DType.Complex64,
+  complex128: DType.Complex128
 }
 
 const numpy = Object.freeze({ Array: JaxArray, DType, ...others, ...table, ...constants, linalg, fft })

@@ -223,7 +223,8 @@ class Fixed {
 function makeJaxpr (f) {
   needFunction('makeJaxpr', f)
   return (...args) => call(() => {
-    const [trees, flags] = lowered(args)
+    // Arguments only say what shapes and types there are: they stay.
+    const [trees, flags] = apart(() => lowered(args))
     let treedef = JsTreeDef.leaf
     const weak = new Weak()
     const express = weak.traced((...given) => {

@@ -18,7 +18,9 @@ const DType = Object.freeze({
   Int16: 'int16',
   Uint16: 'uint16',
   Int64: 'int64',
-  Uint64: 'uint64'
+  Uint64: 'uint64',
+  Complex64: 'complex64',
+  Complex128: 'complex128'
 })
 
 /** A data type by its name. */
@@ -27,15 +29,18 @@ function typeOf (name, who) {
   throw new TypeError(`${who}: dtype: ${show(name)}, expected one of ${Object.values(DType).join(', ')}`)
 }
 
+/** The bits of a number, of a complex one those of its real part. */
 const bitsOf = (type) => 8 * type.Array.BYTES_PER_ELEMENT
 
 /**
  * The type that holds values of two types: bool, then integers, then floating types. Among integers the wider one, or the signed one of
- * two of the same width, except that uint8 and uint16 need the next signed type; float16 and bfloat16 give float32.
+ * two of the same width, except that uint8 and uint16 need the next signed type; float16 and bfloat16 give float32. Complex types hold the
+ * others; complex128 has the parts of float64.
  */
 function joined (a, b) {
   if (a === b || b === types.bool) return a
   if (a === types.bool) return b
+  if (a.isComplex || b.isComplex) return [a, b].some((type) => !type.isInt && bitsOf(type) === 64) ? types.complex128 : types.complex64
   if (a.isFloat !== b.isFloat) return a.isFloat ? a : b
   if (bitsOf(a) === bitsOf(b)) {
     if (a.isFloat) return types.float32
@@ -55,7 +60,8 @@ function promoteTypes (dtype1, dtype2) {
 const FLOATS = { float16: [5, 10], bfloat16: [8, 7], float32: [8, 23], float64: [11, 52] }
 
 function finfo (dtype) {
-  const type = typeOf(dtype, 'finfo')
+  const given = typeOf(dtype, 'finfo')
+  const type = given.isComplex ? types[`float${bitsOf(given)}`] : given
   if (FLOATS[type.name] === undefined) throw new TypeError(`finfo: dtype: ${type.name}, expected a floating type`)
   const [nexp, nmant] = FLOATS[type.name]
   const maxexp = 2 ** (nexp - 1)
