@@ -284,7 +284,8 @@ test('without a GPU pages say so', async () => {
 test('the front page learns on the GPU', async () => {
   await visitOnGpu('', async (page) => {
     const loss = async () => Number(await textOf(page, '#loss'))
-    await until(page, "Number(document.getElementById('loss').textContent) > 0")
+    // The loss of the network that the processor has trained is far below.
+    await until(page, "Number(document.getElementById('loss').textContent) > 1")
     const first = await loss()
     await until(page, `Number(document.getElementById('loss').textContent) !== ${first}`)
     assert.ok(await loss() < first, `the loss is ${await loss()} after steps, and was ${first}`)
