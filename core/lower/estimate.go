@@ -37,8 +37,7 @@ func Estimate(list []*uop.UOp) Estimates {
 		switch {
 		case u.Op == uop.Range:
 			outer = append(outer, times)
-			_, most := limits(symbolic.Simplify(u.Src[0]))
-			times *= most
+			times *= symbolic.Simplify(u.Src[0]).Vmax().I()
 		case u.Op == uop.End:
 			times, outer = outer[len(outer)-1], outer[:len(outer)-1]
 		case isThreadVar(u):
@@ -59,33 +58,6 @@ func Estimate(list []*uop.UOp) Estimates {
 		e.Memory += n
 	}
 	return e
-}
-
-// limits are the least and the greatest value of a size. Other than its bounds they know negation, which minima become.
-func limits(u *uop.UOp) (least, most int64) {
-	if len(u.Src) == 0 || !u.HasOp(uop.Ops(uop.Neg)) {
-		return u.Vmin().I(), u.Vmax().I()
-	}
-	least, most = limits(u.Src[0])
-	if u.Op == uop.Neg {
-		return -most, -least
-	}
-	if len(u.Src) == 2 {
-		l, m := limits(u.Src[1])
-		switch {
-		case u.Op == uop.Max:
-			return max(least, l), max(most, m)
-		case u.Op == uop.Add:
-			return least + l, most + m
-		case u.Op == uop.Mul && l == m:
-			return min(least*l, most*l), max(least*l, most*l)
-		case u.Op == uop.Shl && l == m:
-			return least << l, most << l
-		case u.Op == uop.Shr && l == m:
-			return least >> l, most >> l
-		}
-	}
-	return u.Vmin().I(), u.Vmax().I()
 }
 
 func isThreadVar(u *uop.UOp) bool {

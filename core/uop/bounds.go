@@ -99,6 +99,10 @@ func (u *UOp) computeBounds() (Const, Const) {
 		return minMaxOf(cs...)
 	case Gep:
 		return u.Src[0].Bounds()
+	case Neg:
+		if lo, hi := u.Src[0].Bounds(); u.DType.IsInt() && !u.DType.IsUnsigned() && lo.Cmp(u.DType.Min()) > 0 {
+			return hi.Neg(), lo.Neg()
+		}
 	case Cast:
 		if u.DType.Count == 1 && !u.DType.IsPtr() && !u.DType.IsBool() && !u.DType.IsUnsigned() && u.DType != Void {
 			lo, hi := u.Src[0].Bounds()

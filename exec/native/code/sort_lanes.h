@@ -1,8 +1,8 @@
 /* Included by sort.c once for each type of numbers: LANES of them, each a NUMBER, are a vector.
  *
- * A part of a row is split by a pivot from one buffer into another and back: what is at most the pivot goes to the front, the rest to the
- * end, both by one compressed vector, which is stored twice: there is as much room between as is left to be read. Up to ROWS vectors are sorted in registers: each lane by a network of comparisons, then neighbouring lanes become
- * one sequence, twice as many each time. */
+ * A part of a row is split by a pivot from one buffer into another and back. What is at most the pivot goes to the front, the rest to the
+ * end, both as one compressed vector that is stored twice: there is as much room between them as is left to be read. Up to ROWS vectors are
+ * sorted in registers: each lane by a network of comparisons, then neighbouring lanes are merged into sequences of twice the length. */
 
 enum { NAME(ROWS) = 16, NAME(SMALL) = NAME(ROWS) * LANES };
 

@@ -106,8 +106,8 @@ const TAKERS = {
 /**
  * A function of arrays.
  *
- * @param {string} title its name, and the names of its parameters in parentheses, each with its letter: add(x:n, y:n); null is as not
- *   given where it ends with ?, and a name with ! is an axis that is one if it is not given, too
+ * @param {string} title its name, and the names of its parameters in parentheses, each with its letter: add(x:n, y:n); a ? allows
+ *   null and nothing; scalars have no axis, so axis? is refused for them where it is given, and an axis with ! where it is not, too
  * @param {Function} f the function of tensors
  */
 function define (title, f) {
@@ -115,7 +115,7 @@ function define (title, f) {
   const parameters = list === '' ? [] : list.split(', ').map((text) => {
     const [, own, mark, letter] = /^(\w+)([?!])?(?::(\w))?$/.exec(text)
     const like = 'xnl'.includes(letter ?? '-')
-    const isAxis = (own === 'axis' && name !== 'expandDims') || mark === '!'
+    const isAxis = mark === '!' || (mark === '?' && own === 'axis')
     const takes = TAKERS[letter]
     return { what: `${name}: ${own}`, optional: mark === '?', takes, like, isList: letter === 'l', isAxis, always: mark === '!' }
   })
