@@ -39,26 +39,31 @@ const registry = whenCollected(bury)
 /*
  * Node tells what was collected only between turns of the event loop, V8 does not know how much memory a handle stands for, and it
  * takes longer to register a tensor than to make it. So tensors are watched in groups, which are lists of them: the handles of a group
- * of which nothing is left are given back together. The members of a group that outlives a collection are registered one by one.
+ * of which nothing is left are given back together. The members of a group that outlives a collection are registered one by one. One
+ * tensor keeps the memory of its group, so a group ends when that is much.
  * When many tensors were made, or their memory has doubled, garbage is collected at once, also in a loop that never lets the event loop
  * turn.
  */
 const GROUP = 64
 const FEW = 20_000 // tensors
 const MANY = 50_000 // tensors that nothing is computed of
-const LITTLE = 2 ** 28 // bytes
+const LITTLE = 3 * 2 ** 26 // bytes, less than the library keeps of freed memory
+const LARGE = 2 ** 24 // bytes of a group
 
 let groups = [] // of { ref, handles, pin, age }
 let group, handles
 let fresh = 0
 let most = FEW
 let after = 0
+let lentBytes = 0 // of arrays that the library works on
+let before // the bytes in use when the group began
 let computations = 0
 
 function newGroup () {
   group = []
   handles = []
   groups.push({ ref: new WeakRef(group), handles, pin: 0, age: 0 })
+  before = memoryInUse()
 }
 newGroup()
 
@@ -119,14 +124,20 @@ function collect () {
 function prepare () {
   releaseDead()
   if (takesPinned) checkMemory()
-  if (fresh > most || ((++computations & 7) === 0 && memoryInUse() > 2 * after + LITTLE)) collect()
+  if (fresh > most) collect()
+  if ((++computations & 7) !== 0) return
+  const used = memoryInUse()
+  if (used > after + Math.max(after, LITTLE)) {
+    collect()
+  } else if (used > before + LARGE) {
+    newGroup()
+  }
 }
 
 // Memory that the library works on, by the token with which the library gives it back.
 
 const lent = new Map()
 const tokens = new Int32Array(2 * 64)
-let lentBytes = 0
 let lastToken = 0
 let lentMost = 256
 let lentAfter = 0
@@ -148,7 +159,7 @@ function takeBack () {
 /** A tensor's handle, on the memory of a typed array if the library sees it, else with a copy. */
 function share (array, dtype, shape) {
   if (engine.address(array) === null) return copied(array, dtype, shape)
-  if (lent.size > lentMost || lentBytes > 2 * lentAfter + LITTLE) {
+  if (lent.size > lentMost || lentBytes > lentAfter + Math.max(lentAfter, LITTLE)) {
     prepare()
     takeBack()
   }

@@ -95,6 +95,17 @@ test('large results that are forgotten are given back where turns end, though th
   assert.strictEqual(add(x).sum().item(), 2 * 1024 * 1024)
 })
 
+test('large results of a loop that never awaits are given back, one of a group that is in use or not', () => {
+  const program = `const { Tensor, TinyJit } = require(${JSON.stringify(path.join(__dirname, '..'))});
+    const { lib } = require(${JSON.stringify(path.join(__dirname, '..', 'lib', 'library.js'))});
+    const x = Tensor.ones(4096, 1024).realize(); // 16 MiB
+    const add = new TinyJit((y) => y.add(1).realize());
+    let last, most = 0;
+    for (let i = 0; i < 100; i++) { last = add(x); most = Math.max(most, lib.poly_array_memory()) }
+    console.log(most < 2 ** 30, last.sum().item() === 2 * 4096 * 1024)`
+  assert.strictEqual(execFileSync(process.execPath, ['-e', program], { encoding: 'utf8' }).trim(), 'true true')
+})
+
 test('a tensor outlives all that were made beside it', () => {
   const kept = []
   for (let i = 0; i < 9000; i++) {
