@@ -63,8 +63,110 @@ Complex.Tensor <- function(z) {
 
 qr.Tensor <- function(x, ...) {
   parts <- linalg$qr(x)
-  list(Q = parts[[1L]], R = parts[[2L]])
+  structure(list(Q = parts[[1L]], R = parts[[2L]]), class = "qr_tensor")
 }
+
+setGeneric("qr.Q")
+setMethod("qr.Q", "qr_tensor", as.function(c(formals(base::qr.Q), quote({
+  whole_qr("qr.Q", complete)
+  if (missing(Dvec)) qr$Q else qr$Q * Dvec
+}))))
+
+setGeneric("qr.R")
+setMethod("qr.R", "qr_tensor", as.function(c(formals(base::qr.R), quote({
+  whole_qr("qr.R", complete)
+  qr$R
+}))))
+
+setGeneric("qr.coef")
+setMethod("qr.coef", "qr_tensor", as.function(c(formals(base::qr.coef), quote({
+  linalg$solve_triangular(qr$R, adjoint(qr$Q)$matmul(as_tensor(y)))
+}))))
+
+setGeneric("qr.fitted")
+setMethod("qr.fitted", "qr_tensor", as.function(c(formals(base::qr.fitted), quote({
+  qr$Q$matmul(adjoint(qr$Q)$matmul(as_tensor(y)))
+}))))
+
+setGeneric("qr.resid")
+setMethod("qr.resid", "qr_tensor", as.function(c(formals(base::qr.resid), quote({
+  y - qr.fitted(qr, y)
+}))))
+
+setGeneric("qr.solve")
+setMethod("qr.solve", "Tensor", function(a, b, tol = 1e-7) {
+  if (missing(b)) b <- diag(.Call(C_shape, a)[1L])
+  qr.coef(qr(a), b)
+})
+
+setGeneric("convolve")
+setMethod("convolve", "Tensor", function(x, y, conj = TRUE, type = c("circular", "open", "filter")) {
+  need_flag("convolve", "conj", conj)
+  type <- match.arg(type)
+  y <- as_tensor(y)
+  n <- length(x)
+  more <- length(y) - 1L
+  if (type != "open" && more >= n || type == "circular" && more + 1L < n) raise(sprintf("convolve: y: has %d elements, expected %s%d", more + 1L, if (type == "filter") "at most " else "", n))
+  if (type != "circular") x <- c(Tensor(numeric(more), dtype = dtype(x)), x)
+  if (type != "circular") y <- c(y, numeric(n - 1L))
+  spectrum <- fft$fft(y)
+  found <- fft$ifft(fft$fft(x) * (if (conj) Conj(spectrum) else spectrum))
+  if (!grepl("complex", paste(dtype(x), dtype(y)))) found <- Re(found)
+  if (type == "filter") found[seq(more + 1L, n)] else found
+})
+
+setGeneric("mvfft")
+setMethod("mvfft", "Tensor", function(z, inverse = FALSE) {
+  if (isFALSE(inverse)) fft$fft(z, axis = 1) else fft$ifft(z, axis = 1) * .Call(C_shape, z)[1L]
+})
+
+setGeneric("beta")
+for (signature in list(c("Tensor", "Tensor"), c("Tensor", "ANY"), c("ANY", "Tensor"))) {
+  setMethod("beta", signature, function(a, b) {
+    special$beta(floating(a), floating(b))
+  })
+}
+
+setGeneric("lbeta")
+for (signature in list(c("Tensor", "Tensor"), c("Tensor", "ANY"), c("ANY", "Tensor"))) {
+  setMethod("lbeta", signature, function(a, b) {
+    special$betaln(floating(a), floating(b))
+  })
+}
+
+setGeneric("psigamma")
+setMethod("psigamma", "Tensor", function(x, deriv = 0L) {
+  if (is_tensor(deriv) || deriv != 0) special$polygamma(as_tensor(deriv), floating(x)) else digamma(x)
+})
+
+setGeneric("choose")
+setMethod("choose", "Tensor", function(n, k) {
+  base::choose(as.array(n), as.array(k))
+})
+
+setGeneric("lchoose")
+setMethod("lchoose", "Tensor", function(n, k) {
+  base::lchoose(as.array(n), as.array(k))
+})
+
+setGeneric("dnorm")
+setMethod("dnorm", "Tensor", function(x, mean = 0, sd = 1, log = FALSE) {
+  z <- (floating(x) - mean) / sd
+  found <- -z^2 / 2 - (log(sd) + 0.918938533204672742)
+  if (log) found else exp(found)
+})
+
+setGeneric("pnorm")
+setMethod("pnorm", "Tensor", function(q, mean = 0, sd = 1, lower.tail = TRUE, log.p = FALSE) {
+  z <- (floating(q) - mean) / sd
+  (if (log.p) special$log_ndtr else special$ndtr)(if (lower.tail) z else -z)
+})
+
+setGeneric("qnorm")
+setMethod("qnorm", "Tensor", function(p, mean = 0, sd = 1, lower.tail = TRUE, log.p = FALSE) {
+  z <- special$ndtri(floating(if (log.p) exp(p) else p))
+  mean + sd * (if (lower.tail) z else -z)
+})
 
 quantile.Tensor <- function(x, probs = seq(0, 1, 0.25), na.rm = FALSE, names = TRUE, type = 7, ...) {
   quantiles(x, probs, na.rm, type)

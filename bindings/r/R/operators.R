@@ -56,10 +56,22 @@ math_ops <- list2env(list(
   asinh = OP_ASINH, atanh = OP_ATANH, lgamma = OP_LGAMMA, digamma = OP_DIGAMMA
 ))
 
+#' A tensor of floating point, of what may be integers or numbers of R.
+floating <- function(x) {
+  x <- as_tensor(x)
+  if (.Call(C_is_floating_point, x) || startsWith(dtype(x), "complex")) x else tensor_methods$cast(x, default_dtype(1))
+}
+
+#' sin(pi x), exactly 0 for whole x: whole turns are taken off, and what is left is mirrored to at most a quarter of one.
+sin_pi <- function(x) {
+  x <- x - 2 * round(x / 2)
+  sin(pi * tensor_methods$where(abs(x) > 0.5, sign(x) - x, x))
+}
+
 Math.Tensor <- function(x, ...) {
   op <- math_ops[[.Generic]]
-  whole <- c("abs", "sign", "floor", "ceiling", "trunc", "round", "cumsum", "cumprod", "cummax", "cummin")
-  if (!.Call(C_is_floating_point, x) && !.Generic %in% whole) x <- tensor_methods$cast(x, default_dtype(1))
+  whole <- c("abs", "sign", "floor", "ceiling", "trunc", "round", "signif", "cumsum", "cumprod", "cummax", "cummin")
+  if (!.Generic %in% whole) x <- floating(x)
   if (!is.null(op)) return(.External(C_op, op, x))
   switch(.Generic,
     log = {
@@ -70,13 +82,25 @@ Math.Tensor <- function(x, ...) {
       }
       if (length(base) == 0L) natural else natural / log(base[[1L]])
     },
-    round = {
-      digits <- if (...length() > 0L) ..1 else 0
+    round = ,
+    signif = {
+      digits <- if (...length() > 0L) ..1 else if (.Generic == "round") 0 else 6
       if (!is.numeric(digits) || length(digits) != 1L || !is.finite(digits)) {
-        raise(sprintf("round: digits: %s, expected a whole number", brief(digits)))
+        raise(sprintf("%s: digits: %s, expected a whole number", .Generic, brief(digits)))
       }
-      .External(C_op, OP_NUMPY_ROUND, x, trunc(digits))
+      if (.Generic == "round") return(.External(C_op, OP_NUMPY_ROUND, x, trunc(digits)))
+      # Places behind the point, so that so many digits are left. Powers of ten of a table are exact where there are such.
+      wide <- tensor_methods$cast(x, "float64")
+      places <- max(round(digits), 1) - 1 - floor(log10(abs(wide)))
+      power <- function(k) numpy$take(Tensor(10^(0:308)), tensor_methods$cast(tensor_methods$clamp(k, 0, 308), "int32") + 1L)
+      up <- power(places)
+      down <- power(-places)
+      found <- round(wide / down * up) / up * down
+      tensor_methods$cast(tensor_methods$where(x == 0 | !is.finite(x), wide, found), dtype(x))
     },
+    sinpi = sin_pi(x),
+    cospi = sin_pi(0.5 - abs(x - 2 * round(x / 2))),
+    tanpi = sin_pi(x) / cospi(x),
     gamma = .External(C_op, OP_SPECIAL_GAMMA, x),
     trigamma = .External(C_op, OP_SPECIAL_POLYGAMMA, tensor_methods$const_like(x, 1), x),
     cumsum = ,
@@ -123,11 +147,27 @@ joining <- list(
   min = function(a, b) tensor_methods$minimum(a, b)
 )
 
-mean.Tensor <- function(x, axis = NULL, keepdim = FALSE, na.rm = FALSE, ...) {
-  if (...length() > 0L) raise("mean: a tensor takes no arguments but axis, keepdim and na.rm")
+mean.Tensor <- function(x, axis = NULL, keepdim = FALSE, na.rm = FALSE, trim = 0, ...) {
+  if (...length() > 0L) raise("mean: a tensor takes no arguments but axis, keepdim, na.rm and trim")
   need_flag("mean", "na.rm", na.rm)
+  if (!identical(trim, 0)) return(trimmed_mean(x, axis, keepdim, na.rm, trim))
   if (na.rm) return(sum(x, axis = axis, keepdim = keepdim, na.rm = TRUE) / sum(!is.na(x), axis = axis, keepdim = keepdim))
   tensor_methods$mean(wide("mean", x), axis, keepdim)
+}
+
+#' The mean without the share trim of elements at either end of their order.
+trimmed_mean <- function(x, axis, keepdim, na.rm, trim) {
+  if (!is.numeric(trim) || length(trim) != 1L || is.na(trim)) raise(sprintf("mean: trim: %s, expected a number", brief(trim)))
+  if (na.rm && !is.null(axis)) raise("mean: na.rm: TRUE beside trim and axis: rows of different lengths cannot be trimmed together")
+  if (is.null(axis)) x <- flat_columns(x)
+  if (na.rm) x <- x[!is.na(x)]
+  along <- if (is.null(axis)) 1L else axis
+  need_size("mean", "axis", abs(along))
+  sorted <- tensor_methods$sort(x, along)[[1L]]
+  n <- dim(sorted)[if (along < 0) length(dim(sorted)) + 1 + along else along]
+  cut <- min(floor(n * min(max(trim, 0), 0.5)), ceiling(n / 2) - 1)
+  kept <- if (n > 0) numpy$take(sorted, seq(cut + 1, n - cut), along) else sorted
+  tensor_methods$where(any(is.na(x), axis = axis, keepdim = keepdim), NaN, mean(kept, axis = axis, keepdim = keepdim))
 }
 
 anyNA.Tensor <- function(x, recursive = FALSE) anyNA(r_values(x))
@@ -196,6 +236,13 @@ diff.Tensor <- function(x, lag = 1L, differences = 1L, ...) {
 }
 
 as_columns <- function(x) if (length(.Call(C_sizes, x)) > 1L) x else .External(C_op, OP_RESHAPE, x, c(-1L, 1L))
+
+#' The decomposition that qr gives for a tensor: a list of the tensors Q, with as many columns as R has rows, and R.
+setOldClass("qr_tensor")
+whole_qr <- function(name, complete) {
+  if (!isFALSE(complete)) raise(sprintf("%s: complete: %s, expected FALSE: linalg$qr(x, \"complete\") has all columns", name, brief(complete)))
+}
+adjoint <- function(x) Conj(swapped(x))
 
 setGeneric("crossprod")
 setGeneric("tcrossprod")

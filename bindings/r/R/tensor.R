@@ -34,7 +34,8 @@ default_dtype <- function(data, what = "Tensor: data") {
     double = if (inherits(data, "integer64")) "int64" else getOption("polygrad.dtype", "float64"),
     complex = "complex128",
     raw = "uint8",
-    raise(sprintf("%s: %s, expected numbers or logicals", what, if (is.array(data)) typeof(data) else class(data)[1L]))
+    # For numbers that kept the class of a Tensor C has an error.
+    if (inherits(data, "Tensor")) .Call(C_shape, data) else raise(sprintf("%s: %s, expected numbers or logicals", what, if (is.array(data)) typeof(data) else class(data)[1L]))
   )
 }
 

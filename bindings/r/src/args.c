@@ -9,6 +9,8 @@ Args begin(const char *function) {
 }
 
 const char *kind_of(SEXP x) {
+  /* Functions in R's C code give their results the attributes of what they are given. */
+  if (Rf_inherits(x, "Tensor") && !is_tensor(x)) return "numbers that kept the class of a Tensor: give R's function as.array(x)";
   if (is_tensor(x)) return "a Tensor";
   if (Rf_isFactor(x)) return "a factor";
   switch (TYPEOF(x)) {

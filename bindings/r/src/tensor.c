@@ -114,9 +114,7 @@ static PolyArray *array_at(SEXP x) {
 }
 
 PolyArray *array_of(SEXP x) {
-  if (!is_tensor(x)) {
-    raise_error("%s, expected a Tensor%s", kind_of(x), Rf_inherits(x, "Tensor") ? "; attributes of this one were changed" : "");
-  }
+  if (!is_tensor(x)) raise_error("%s, expected a Tensor", kind_of(x));
   return array_at(x);
 }
 

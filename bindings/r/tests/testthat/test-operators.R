@@ -118,7 +118,14 @@ test_that("functions of the group Math", {
   expect_same(round(q * 100, 1), round(p * 100, 1), tolerance = 1e-12)
   expect_same(round(Tensor(c(126L, -314L)), -1), round(c(126L, -314L), -1))
   for (f in c(gamma, trigamma)) expect_same(f(abs(q) + 0.5), f(abs(p) + 0.5), tolerance = 1e-10)
-  expect_polygrad(signif(q), "signif is not available")
+  for (digits in c(-1, 1, 3, 6)) for (x in list(m, m * 1e-12 / 7, m * 1e20 / 3, c(0, Inf, -Inf, NaN, -2.5))) {
+    expect_same(signif(Tensor(x), digits), if (is.matrix(x)) signif(x, digits) else array(signif(x, digits)))
+  }
+  expect_same(signif(Tensor(c(12345L, -678L)), 2), array(c(12000L, -680L)))
+  halves <- c(-3, -2.5, -0.25, 0, 0.1, 0.5, 1, 1e6 + 0.5)
+  expect_same(sinpi(Tensor(halves)), array(sinpi(halves)), tolerance = 1e-14)
+  expect_same(cospi(Tensor(halves)), array(cospi(halves)), tolerance = 1e-14)
+  expect_same(tanpi(Tensor(halves[c(3:5, 7)])), array(tanpi(halves[c(3:5, 7)])), tolerance = 1e-14)
   expect_polygrad(round(q, "2"), "digits")
 })
 
@@ -201,7 +208,16 @@ test_that("summaries take all that they are given", {
   expect_same(range(x, 1:2, Tensor(9)), array(c(1, 9)))
   expect_true(anyNA(Tensor(c(1, NaN))))
   expect_false(anyNA(Tensor(1:2)))
-  expect_polygrad(mean(x, trim = 0.1), "mean: a tensor takes no arguments but axis, keepdim and na.rm")
+  expect_polygrad(mean(x, weight = 0.1), "mean: a tensor takes no arguments but axis, keepdim, na.rm and trim")
+  w <- c(5, 1, 9, 2, 40, 3, 7)
+  for (trim in c(0, 0.1, 0.2, 0.3, 0.49, 0.5, 2)) {
+    expect_equal(as.vector(mean(Tensor(w), trim = trim)), mean(w, trim = trim))
+    expect_equal(as.vector(mean(Tensor(w[-1]), trim = trim)), mean(w[-1], trim = trim))
+    expect_equal(as.vector(mean(Tensor(c(w, NaN)), trim = trim, na.rm = TRUE)), mean(w, trim = trim))
+  }
+  expect_same(mean(Tensor(cbind(w, rev(w) + 1)), axis = 1, trim = 0.2), array(c(mean(w, trim = 0.2), mean(w + 1, trim = 0.2))))
+  expect_true(is.nan(as.vector(mean(Tensor(c(w, NaN)), trim = 0.3))))
+  expect_polygrad(mean(x, trim = "a"), "mean: trim: .a., expected a number")
   v <- c(3, NA, -4, NaN)
   y <- Tensor(v, requires_grad = TRUE)
   for (f in list(sum, prod, min, max, range, mean)) expect_equal(as.vector(f(y, na.rm = TRUE)), f(v, na.rm = TRUE))
@@ -279,6 +295,47 @@ test_that("functions of R that compute tensors of tensors have gradients", {
   expect_same(rep(Tensor(1:2), each = 2), array(rep(1:2, each = 2)))
   sum(crossprod(x) + var(x))$backward()
   expect_identical(dim(x$grad), dim(m))
+})
+
+test_that("qr's parts, convolutions, distributions and combinations", {
+  m <- matrix(c(3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8), 4)
+  y <- c(1, 2, 4, 3)
+  q <- qr(Tensor(m))
+  expect_same(qr.Q(q) %*% qr.R(q), m, tolerance = 1e-12)
+  expect_same(qr.coef(q, y), array(qr.coef(qr(m), y)), tolerance = 1e-12)
+  expect_same(qr.fitted(q, y), array(qr.fitted(qr(m), y)), tolerance = 1e-12)
+  expect_same(qr.resid(q, y), array(qr.resid(qr(m), y)), tolerance = 1e-12)
+  expect_same(qr.solve(Tensor(m), cbind(y, 1)), unname(qr.solve(m, cbind(y, 1))), tolerance = 1e-12)
+  expect_same(qr.solve(Tensor(m[1:3, ])), qr.solve(m[1:3, ]), tolerance = 1e-12)
+  expect_equal(qr.coef(qr(m), y), qr.coef(base::qr(m), y))
+  expect_polygrad(qr.Q(q, complete = TRUE), "linalg\\$qr")
+  v <- c(3, 1, 2, 5)
+  for (type in c("circular", "open", "filter")) for (conj in c(TRUE, FALSE)) {
+    w <- if (type == "circular") rev(v) else c(1, 2)
+    expect_same(convolve(Tensor(v), w, conj, type), array(convolve(v, w, conj, type)), tolerance = 1e-12)
+    z <- complex(real = w, imaginary = rev(w) - 2)
+    expect_same(convolve(Tensor(v), Tensor(z), conj, type), array(convolve(v, z, conj, type)), tolerance = 1e-12)
+  }
+  expect_polygrad(convolve(Tensor(v), 1:2), "convolve: y: has 2 elements, expected 4")
+  expect_same(mvfft(Tensor(m)), mvfft(m), tolerance = 1e-12)
+  expect_same(mvfft(Tensor(m), TRUE), mvfft(m, TRUE), tolerance = 1e-12)
+  expect_same(beta(Tensor(m), 2:4 + 0.5)[, 1], array(beta(m[, 1], 2.5)), tolerance = 1e-12)
+  expect_same(lbeta(2, Tensor(m)), lbeta(2, m), tolerance = 1e-12)
+  for (k in 0:2) expect_same(psigamma(Tensor(m), k), psigamma(m, k), tolerance = 1e-12)
+  expect_equal(choose(Tensor(m), 2), choose(m, 2))
+  expect_equal(lchoose(Tensor(m), 2), lchoose(m, 2))
+  x <- Tensor((m - 4) / 2, requires_grad = TRUE)
+  for (log in c(FALSE, TRUE)) {
+    expect_same(dnorm(x, 1, 2, log), dnorm((m - 4) / 2, 1, 2, log), tolerance = 1e-12)
+    for (lower in c(FALSE, TRUE)) {
+      expect_same(pnorm(x, 1, 2, lower, log), pnorm((m - 4) / 2, 1, 2, lower, log), tolerance = 1e-12)
+      p <- if (log) log(m / 10) else m / 10
+      expect_same(qnorm(Tensor(p), 1, 2, lower, log), qnorm(p, 1, 2, lower, log), tolerance = 1e-12)
+    }
+  }
+  sum(pnorm(x))$backward()
+  expect_same(x$grad, dnorm((m - 4) / 2), tolerance = 1e-12)
+  expect_polygrad(Tensor(dexp(x)), "as.array\\(x\\)")
 })
 
 test_that("positions and elements of whole tensors go column by column", {

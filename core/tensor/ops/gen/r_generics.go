@@ -11,7 +11,7 @@ import (
 //go:embed r_generics.txt
 var rGenericsText string
 
-var rGeneric = regexp.MustCompile(`^(S3|S4|module) ([\w.]+)\((.*?)\) = (.*)$`)
+var rGeneric = regexp.MustCompile(`^(S3|S4|QR|module) ([\w.]+)\((.*?)\) = (.*)$`)
 
 // rGenerics writes the methods for tensors of functions of R.
 func rGenerics() []byte {
@@ -36,12 +36,16 @@ func rGenerics() []byte {
 			continue
 		}
 		fmt.Fprintf(&b, "\nsetGeneric(%q)\n", name)
+		if m[1] == "QR" { // whose parameters depend on R's version
+			fmt.Fprintf(&b, "setMethod(%q, \"qr_tensor\", as.function(c(formals(base::%s), quote(%s))))\n", name, name, body)
+			continue
+		}
 		method := func(signature string) string {
 			return fmt.Sprintf("setMethod(%q, %s, function(%s) %s)", name, signature, params, body)
 		}
 		signatures := `"Tensor"`
 		switch {
-		case strings.HasPrefix(params, "X, Y"):
+		case strings.HasPrefix(params, "X, Y"), params == "a, b":
 			signatures = `c("Tensor", "Tensor"), c("Tensor", "ANY"), c("ANY", "Tensor")`
 		case strings.HasPrefix(params, "x, type"): // R has a method for what is missing
 			signatures = `c("Tensor", "ANY"), c("Tensor", "missing")`
