@@ -450,7 +450,16 @@ func (c convolution) of(x, weight, y *uop.UOp) *uop.UOp {
 // apply gives the first elements of a convolution.
 func (c convolution) apply(x, weight *uop.UOp, out []int64) *uop.UOp {
 	kernel := intShape("weight", weight.Shape()[2:])
-	return c.of(x, weight, correlate(c.windows(x, kernel, out), weight, c.groups))
+	return c.of(x, weight, correlate(c.windows(c.stored(x, weight), kernel, out), weight, c.groups))
+}
+
+// stored is an input, in memory with its padding where each channel has strided windows of its own. They are loaded many times, and vectors
+// of elements that are no neighbours take several times as long if each has to be asked whether it is padding.
+func (c convolution) stored(x, weight *uop.UOp) *uop.UOp {
+	if x.Op != uop.Pad || !weight.Shape()[1].IsNum(1) || slices.Max(c.stride) == 1 {
+		return x
+	}
+	return x.ContiguousOp()
 }
 
 // windows are the first windows along each axis. An axis is repeated once for each element of a window, or for each window,
@@ -516,6 +525,7 @@ func (c convolution) backToInput(g *uop.UOp, xs uop.Shape, weight *uop.UOp) *uop
 // backToWeight is a convolution of the channels of x with those of the gradient: the batch is summed over, and stride and dilation
 // swap roles.
 func (c convolution) backToWeight(g, x, weight *uop.UOp) *uop.UOp {
+	x = c.stored(x, weight)
 	xs, ws, groups := x.Shape(), weight.Shape(), uop.N(c.groups)
 	cout, kernel := ws[0].Div(groups), intShape("weight", ws[2:])
 	parts := c.partsOfBatch(g)
