@@ -37,8 +37,9 @@ type Reread struct {
 	Reduced, Factor bool
 	// Selects: it is a sum with at most one nonzero term. Scatters: it is a sum each of whose terms is added to one element only.
 	Selects, Scatters bool
-	// OneByOne: it is a term that is scattered along a row, so it is computed in scalar code.
-	OneByOne bool
+	// OneByOne: it is a term that is scattered along a row, so it is computed in scalar code. Steps: or it is a step of a running reduction
+	// along a row, which are lanes of vectors.
+	OneByOne, Steps bool
 	// Lookups are the gathered values that an element is computed from, each loaded element by element.
 	Lookups []*uop.UOp
 	// Copies is an upper bound of the number of copies of the value's code in kernels.
@@ -76,8 +77,9 @@ type nodeRanges struct {
 	across bool
 	// term: the node is a term of a sum. factor: it is a factor of a term.
 	term, factor bool
-	// oneByOne: the node is a term that is scattered along a row. inOrder: it is computed in sequential loops.
-	oneByOne, inOrder bool
+	// oneByOne: the node is a term that is scattered along a row. steps: it is a step of a running reduction that has vectors.
+	// inOrder: it is computed in sequential loops.
+	oneByOne, steps, inOrder bool
 	// users[lastUser-nUsers:lastUser] use the node, in the order of the graph.
 	nUsers, lastUser int32
 }
@@ -264,7 +266,7 @@ func (x *indexing) storeReread(u *uop.UOp, n *nodeRanges) {
 		r.Row = max(r.Row, x.rowOf(u, loops))
 		r.Factor = r.Factor || n.factor && !n.realize && x.volume(loops) > r.Elements
 	}
-	r.OneByOne, r.Lookups = n.oneByOne, x.lookups(u, n)
+	r.OneByOne, r.Steps, r.Lookups = n.oneByOne, n.steps, x.lookups(u, n)
 	r.Selects, r.Scatters = x.selects(u) != 0, x.scatters(u) != 0
 	if x.store(r) {
 		n.keep, n.copies = true, 1
@@ -543,6 +545,13 @@ func runsAlong(u *uop.UOp) bool {
 	return axis == lastAxis(u.Src[0].Shape())
 }
 
+// stepsAreLanes reports whether several steps of sequential loops along the last axis are combined in a vector: running reductions, but for
+// linear recurrences.
+func stepsAreLanes(u *uop.UOp) bool {
+	p, ok := u.Arg.(uop.PrefixArg)
+	return ok && p.Op != uop.MulAcc && !u.DType.IsBool()
+}
+
 // summedAxes are the axes of a sum that are reduced.
 func summedAxes(u *uop.UOp) axisSet {
 	out := axisSet(0)
@@ -567,7 +576,9 @@ func (x *indexing) findFactors(n *nodeRanges) {
 		same := c.Op == uop.Cast || uop.GroupMovement.Has(c.Op)
 		n.term = n.term || same && m.term || c.Op == uop.ReduceAxis && c.Arg.(uop.AxisReduce).Op == uop.Add
 		n.inOrder = n.inOrder || x.readsInOrder(c, m)
-		n.oneByOne = n.oneByOne || m.oneByOne && !m.realize && (same || c.Op == uop.Where) || x.scattersAlong(c) || runsAlong(c)
+		inside := !m.realize && (same || c.Op == uop.Where)
+		n.oneByOne = n.oneByOne || m.oneByOne && inside || x.scattersAlong(c) || runsAlong(c)
+		n.steps = n.steps || m.steps && inside || runsAlong(c) && stepsAreLanes(c)
 		n.factor = n.factor || m.factor && !m.realize && (same || uop.GroupElementwise.Has(c.Op)) || c.Op == uop.Mul && m.term
 	}
 }

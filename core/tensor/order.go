@@ -267,7 +267,7 @@ func CumMin(x *uop.UOp, axis int) (values, indices *uop.UOp, err error) {
 		return inverse(values), indices, nil
 	}
 	values = inverse(scan(inverse(x), axis, uop.Max))
-	return values, newestExtreme(x, values, axis, lesser, x.DType.Max()), nil
+	return values, newestExtreme(x, values, axis, lesser), nil
 }
 
 // MaxPoolIndices is MaxPool and the positions of the greatest elements in the flattened axes; NaN is the greatest.

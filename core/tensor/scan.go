@@ -97,7 +97,7 @@ func cumMax(x *uop.UOp, axis int, same func(x, m *uop.UOp) *uop.UOp) (values, in
 		return values, full(x.Graph(), s, uop.Int(0), uop.Int32)
 	}
 	if !asTinygrad(x) && !s[axis].IsNum(0) {
-		return values, newestExtreme(x, values, axis, greater, x.DType.Min())
+		return values, newestExtreme(x, values, axis, greater)
 	}
 	n := intSize("axis", s, axis)
 	if n == 0 {
@@ -111,10 +111,10 @@ func cumMax(x *uop.UOp, axis int, same func(x, m *uop.UOp) *uop.UOp) (values, in
 	return values, transpose(cast(add(neg(best), int(n)), uop.Int32), -1, axis)
 }
 
-// newestExtreme is the position, int32, at which each running extreme was found first: an element that is beyond the one before it, which
-// is a number of the type at first.
-func newestExtreme(x, values *uop.UOp, axis int, beyond func(a, b *uop.UOp) *uop.UOp, first uop.Const) *uop.UOp {
-	found := beyond(x, values.NeighbourAlong(uop.PrefixArg{Axis: axis}, -1, first))
+// newestExtreme is the position, int32, at which each running extreme was found first: an element that is beyond the one before it. That the
+// first one has nothing before it does not matter, as its position is 0.
+func newestExtreme(x, values *uop.UOp, axis int, beyond func(a, b *uop.UOp) *uop.UOp) *uop.UOp {
+	found := beyond(x, values.NeighbourAlong(uop.PrefixArg{Axis: axis}, -1, uop.Int(0)))
 	place := make(uop.Shape, len(x.Shape()))
 	for i := range place {
 		place[i] = uop.N(1)

@@ -228,7 +228,7 @@ func (g *gen) loadNeighbours(v *ir.Value) asm.Reg {
 func (g *gen) within(at *ir.Place, mask asm.Reg, lanes int) asm.Mem {
 	m := g.address(at, 0)
 	w := accessWidth(at.Buf.Kind)
-	if opensFirst(at.Gate) || lanes*w > areaSize {
+	if opensFirst(at.Gate) || opensLast(at.Gate, lanes) || lanes*w > areaSize {
 		return m
 	}
 	t := g.gp()
@@ -252,6 +252,29 @@ func (g *gen) within(at *ir.Place, mask asm.Reg, lanes int) asm.Mem {
 
 // opensFirst reports whether a gate is that of the end of a row, in which at least the first lane is.
 func opensFirst(gate *ir.Value) bool { return gate.Op == ir.Less && gate.Args[0].Op == ir.Lane }
+
+// opensLast reports whether a gate is that of the beginning of a row, in which at least the last lane is: c < first + lane, where the place of
+// the first lane is a count.
+func opensLast(gate *ir.Value, lanes int) bool {
+	if gate.Op != ir.Less || gate.Lanes == 1 || gate.Args[0].Op != ir.Const || ir.ConstInt(gate.Args[0]) >= int64(lanes-1) {
+		return false
+	}
+	at := gate.Args[1]
+	return at.Op == ir.Add && at.Args[1].Op == ir.Lane && counts(at.Args[0])
+}
+
+// counts reports whether a value is a multiple of a loop's count, which begins at 0.
+func counts(v *ir.Value) bool {
+	switch v.Op {
+	case ir.Iter:
+		return true
+	case ir.Splat, ir.Cast:
+		return counts(v.Args[0])
+	case ir.Mul:
+		return v.Args[1].Op == ir.Const && ir.ConstInt(v.Args[1]) >= 0 && counts(v.Args[0])
+	}
+	return false
+}
 
 // alternative is a new register with the alternative of a gated load, or shut if that is 0 and the load itself can clear the lanes.
 func (g *gen) alternative(v *ir.Value) (d asm.Reg, shut bool) {

@@ -109,7 +109,11 @@ func (im *emitter) running(p *prefix, st *uop.UOp) *ir.Value {
 			if p.descending {
 				later = im.lanesUpTo(int64(im.Lanes) - by)
 			}
-			v = im.Where(v.Kind, later, im.ALU(u.Op, k, im.New(ir.Spread, v.Kind, im.Lanes, pattern, v), v), v)
+			next := im.ALU(u.Op, k, im.New(ir.Spread, v.Kind, im.Lanes, pattern, v), v)
+			if u.Op != ir.Max { // the first lanes have nothing before them, but a maximum with the first step changes nothing
+				next = im.Where(v.Kind, later, next, v)
+			}
+			v = next
 		}
 		return im.ALU(u.Op, k, im.register(im.env, u.Slot), v)
 	}

@@ -335,6 +335,12 @@ func (pl *planner) planPrefix(p *Band) {
 		rows.Units = chains
 		if !slices.ContainsFunc(p.Leaf.Loops(), func(r *analysis.Region) bool { return r.InOrder() && pl.prefixStep(r) == 0 }) {
 			rows.Units = vectorChains
+			if slices.ContainsFunc(acc, func(a analysis.Access) bool {
+				b := pl.Buffers[analysis.Definition(a.U.Src[0])]
+				return b != nil && b.Size*b.Kind.Size() > pl.m.L2
+			}) {
+				rows.Units = vectorStreams
+			}
 		}
 		held := int64(0) // general registers of counters and addresses
 		for _, a := range acc {
@@ -399,8 +405,9 @@ func (pl *planner) canTransposeSteps(p *Band, rows *Axis, acc []analysis.Access)
 	return true
 }
 
-// vectorChains is the number of interleaved rows of running reductions whose steps are the lanes of vectors.
-const vectorChains = 2
+// vectorChains is the number of interleaved rows of running reductions whose steps are the lanes of vectors, vectorStreams the number if they
+// come from memory: processors then load ahead in each of them.
+const vectorChains, vectorStreams = 2, 8
 
 // prefixStep is 1 or -1 if the steps of the running reductions of a loop can be vectorized, by the direction in which memory is written,
 // and 0 if they cannot.

@@ -16,7 +16,8 @@ func (f *fuser) storeReread(r schedule.Reread) bool {
 		c.Work = float64(issued * m.Lanes) // a gather
 	}
 	again := float64(c.Evaluations - c.Elements)
-	if r.OneByOne {
+	// A vector of a running reduction takes longer if it is computed there, but not as long as memory beyond the caches.
+	if r.OneByOne && !(r.Steps && r.Elements*int64(r.Value.DType.Itemsize()) > m.L2) {
 		again = float64(c.Evaluations*int64(m.Lanes) - c.Elements)
 	}
 	c.RecomputeCycles = m.vectorCycles(again * c.Work)
