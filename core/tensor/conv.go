@@ -309,6 +309,10 @@ func interpolate(x *uop.UOp, size []int64, mode Interpolation, alignCorners bool
 			y = weighted(y, axis, at, weights)
 			continue
 		}
+		if r := nearestSteps(y, axis, want); mode != Bilinear && r != nil {
+			y = r
+			continue
+		}
 		at := arange(x.Graph(), uop.Int(0), uop.Int(want), uop.Int(1), position)
 		if mode != Bilinear {
 			if mode == NearestExact {
@@ -317,9 +321,12 @@ func interpolate(x *uop.UOp, size []int64, mode Interpolation, alignCorners bool
 			y = gather(y, axis, lay(cast(mul(float64(have)/float64(want), at), uop.Int32)))
 			continue
 		}
-		at = linearAt(at, have, want, alignCorners)
-		low, high := lay(cast(floor(at), uop.Int32)), lay(cast(ceil(at), uop.Int32))
-		r := lerp(gather(y, axis, low), gather(y, axis, high), lay(sub(at, floor(at))))
+		r := linearSteps(y, axis, want, alignCorners, position)
+		if r == nil {
+			at = linearAt(at, have, want, alignCorners)
+			low, high := lay(cast(floor(at), uop.Int32)), lay(cast(ceil(at), uop.Int32))
+			r = lerp(gather(y, axis, low), gather(y, axis, high), lay(sub(at, floor(at))))
+		}
 		if have > 1 && want > 1 {
 			aligned := int64(0)
 			if alignCorners {
@@ -330,6 +337,59 @@ func interpolate(x *uop.UOp, size []int64, mode Interpolation, alignCorners bool
 		y = r
 	}
 	return cast(y, x.DType)
+}
+
+// nearestSteps repeats each element, if the size is a multiple of their number; else it is nil.
+func nearestSteps(x *uop.UOp, axis int, want int64) *uop.UOp {
+	if have := x.Shape()[axis].N; have > 0 && want > 0 && want%have == 0 && !asTinygrad(x) {
+		return repeatInterleave(x, want/have, axis)
+	}
+	return nil
+}
+
+// linearSteps interpolates linearly in the same steps from each element to the next one, without looking any up. It is nil if the size is
+// no multiple of the elements, or of their distances where the corners are aligned.
+func linearSteps(x *uop.UOp, axis int, want int64, alignCorners bool, position *uop.DType) *uop.UOp {
+	s := x.Shape()
+	have := s[axis].N
+	if have < 2 || want < have || asTinygrad(x) {
+		return nil
+	}
+	parts, all := have, want
+	if alignCorners {
+		parts, all = have-1, want-1
+	}
+	if all%parts != 0 {
+		return nil
+	}
+	steps := all / parts
+	before, half := steps/2, 0.0 // so many results lie before the first element
+	switch {
+	case alignCorners:
+		before = 0
+	case steps%2 == 0:
+		half = 0.5
+	}
+	each, wide := slices.Insert(slices.Clone(s), axis+1, uop.N(1)), onesShape(len(s)+1)
+	each[axis], each[axis+1], wide[axis+1] = uop.N(have-1), uop.N(steps), uop.N(steps)
+	repeated := func(from int64) *uop.UOp {
+		return expand(unsqueeze(shrinkAxis(x, axis, uop.N(from), uop.N(from+have-1)), axis+1), each)
+	}
+	share := div(add(arange(x.Graph(), uop.Int(0), uop.Int(steps), uop.Int(1), position), half), int(steps))
+	inner := flatten(lerp(repeated(0), repeated(1), expand(reshape(share, wide), each)), axis, axis+1)
+	end := func(at, n int64) *uop.UOp {
+		size := joinShapes(s)
+		size[axis] = uop.N(n)
+		return cast(expand(shrinkAxis(x, axis, uop.N(at), uop.N(at+1)), size), inner.DType)
+	}
+	joined := []*uop.UOp{inner}
+	if before > 0 {
+		joined = []*uop.UOp{end(0, before), inner}
+	}
+	if after := want - before - (have-1)*steps; after > 0 {
+		joined = append(joined, end(have-1, after))
+	}
+	return sideBySide(joined, axis)
 }
 
 // linearAt is where the elements of an axis of size want lie among those of one of size have.

@@ -96,16 +96,32 @@ func prodOfOthers(x *uop.UOp, axes []int) *uop.UOp {
 	order = append(order, axes...)
 	moved := permute(x, order)
 	row := reshape(moved, joinShapes(moved.Shape()[:kept], uop.Shape{numel("x", moved.Shape()[kept:])}))
-	along := func(reverse bool) *uop.UOp {
-		p := uop.PrefixArg{Op: uop.Mul, Axis: kept, Reverse: reverse}
-		return row.NeighbourAlong(p, -1, uop.Int(1)).PrefixAlong(p)
-	}
 	back := make([]int, len(order))
 	for i, o := range order {
 		back[o] = i
 	}
-	return permute(reshape(mul(along(false), along(true)), moved.Shape()), back)
+	return permute(reshape(prodAlongRows(row), moved.Shape()), back)
 }
+
+// prodAlongRows is, for each element, the product of the others along the last axis. Few long rows are cut into parts: the product of the other
+// parts is one number for each of them.
+func prodAlongRows(row *uop.UOp) *uop.UOp {
+	last := len(row.Shape()) - 1
+	rows, n := row.Shape()[:last].MaxNumel(), row.Shape()[last].N
+	if parts := rowsOf(n); rows < manyRows && n >= leastRows && parts >= manyRows {
+		cut := reshape(row, joinShapes(row.Shape()[:last], uop.ShapeOf(parts, n/parts)))
+		others := prodAlongRows(prod(cut, []int{-1}, false))
+		return reshape(mul(prodAlongRows(cut), unsqueeze(others, -1)), row.Shape())
+	}
+	along := func(reverse bool) *uop.UOp {
+		p := uop.PrefixArg{Op: uop.Mul, Axis: last, Reverse: reverse}
+		return row.NeighbourAlong(p, -1, uop.Int(1)).PrefixAlong(p)
+	}
+	return mul(along(false), along(true))
+}
+
+// manyRows are enough rows to compute running products of them side by side.
+const manyRows = 64
 
 func maxOf(x *uop.UOp, axes []int, keep bool) *uop.UOp { return reduce(uop.Max, x, axes, keep) }
 
