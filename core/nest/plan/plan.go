@@ -321,7 +321,11 @@ func (pl *planner) planPrefix(p *Band) {
 		vec.Vector, vec.Unit = true, int64(pl.Lanes)
 		vec.Units = max(4, 32/int64(pl.Lanes))
 		// Loops in order return to a row late: as long as there are tiles for threads, they take more of it.
-		for vec.Units < longRow && vec.Count >= 8*vec.Tile() && !pl.lanesFind(vec, acc) {
+		long := int64(longRow)
+		if pl.choosesRows(p.Leaf, acc) {
+			long, most = 2*longRow, 8*most
+		}
+		for vec.Units < long && vec.Count >= 8*vec.Tile() && !pl.lanesFind(vec, acc) {
 			vec.Units *= 2
 		}
 		if !slices.ContainsFunc(p.Leaf.Loops(), func(r *analysis.Region) bool { return r.Writes }) {
@@ -351,6 +355,15 @@ func (pl *planner) planPrefix(p *Band) {
 		for ; rows.Units > 1 && (rows.Units*weight > most || rows.Units*held > int64(pl.m.Pointers) || rows.Units > rows.Count); rows.Units /= 2 {
 		}
 	}
+}
+
+// choosesRows reports whether loops in order write to rows that data choose: memory is loaded ahead only within the part of a row that an
+// iteration computes.
+func (pl *planner) choosesRows(leaf *analysis.Region, acc []analysis.Access) bool {
+	return slices.ContainsFunc(leaf.Loops(), func(r *analysis.Region) bool {
+		s := pl.Slopes(r.Rng)
+		return r.InOrder() && slices.ContainsFunc(acc, func(a analysis.Access) bool { return a.U.Op == uop.Store && s.Of(a.U.Src[0]).Irregular })
+	})
 }
 
 // longRow is the number of vectors of a long row that an iteration of a sequential loop computes.
