@@ -31,10 +31,58 @@ func leastSquares(a, b *uop.UOp, cutoff float64) (x, rank *uop.UOp) {
 }
 
 // pivotedColumns reflects the first n of some columns, given as rows t (s, n + k, m), and the others with them: in each step the one
-// whose remaining elements have the greatest norm. order (s, n, 1) are the steps in which they were, pivots (s, min(m, n), 1) which.
+// whose remaining elements have the greatest norm. order (s, n, 1) are the steps in which they were, pivots (s, min(m, n), 1) which. It is done
+// panel by panel: those that were chosen, and elements that are final, are left out of the next one.
 func pivotedColumns(t *uop.UOp, n int64) (reflected, order, pivots *uop.UOp) {
 	stack, all, m := sizes(t)
 	g, count := t.Graph(), min(m, n)
+	width := max(ceil64(ceil64(count, 4), blockSize), 2) * blockSize
+	each := func(columns int64) *uop.UOp {
+		return expand(cast(unsqueeze(count0(g, columns), -1), uop.Int32), uop.ShapeOf(stack, columns, 1))
+	}
+	at := func(x, rows *uop.UOp) *uop.UOp { // the rows of x, 0 for -1
+		_, k, _ := sizes(rows)
+		found := gather(x, 1, expand(maximum(rows, 0), uop.ShapeOf(stack, k, x.Shape()[2].N)))
+		return where(ge(rows, 0), found, 0)
+	}
+	var parts, chosen []*uop.UOp
+	rest, names, places := t, each(all), each(all) // names of the columns that are left; places of all columns among these, or -1
+	for done := int64(0); ; done += width {
+		w := min(width, count-done)
+		p, steps, own := pivotedPanelOfColumns(rest, n-done, w)
+		chosen = append(chosen, at(names, own))
+		known := at(steps, places)
+		known = where(bitAnd(ge(places, 0), bitAnd(ge(known, 0), lt(known, int(w)))), add(known, int(done)), int(count))
+		if order == nil {
+			order = known
+		} else {
+			order = minimum(order, known)
+		}
+		if done+w == count {
+			parts = append(parts, at(p, places))
+			break
+		}
+		parts = append(parts, at(block(p, 2, uop.N(0), w), places))
+		stays := bitOr(lt(steps, 0), eq(steps, int(w)))
+		rank := where(stays, sub(scan(cast(stays, uop.Int32), 1, uop.Add), 1), -1).ContiguousOp()
+		left := inverseRanks(rank, all-done-w)
+		names, places = at(names, left).ContiguousOp(), where(ge(places, 0), at(rank, places), -1).ContiguousOp()
+		rest = at(block(p, 2, uop.N(w), m-done-w), left).ContiguousOp()
+	}
+	return sideBySide(parts, 2), block(order, 1, uop.N(0), n), sideBySide(chosen, 1)
+}
+
+// inverseRanks are the places (s, n, 1) of 0, 1, … among ranks (s, k, 1).
+func inverseRanks(ranks *uop.UOp, n int64) *uop.UOp {
+	_, k, _ := sizes(ranks)
+	g := ranks.Graph()
+	return sum(where(eq(transpose(ranks, -2, -1), unsqueeze(count0(g, n), -1)), cast(count0(g, k), uop.Int32), 0), []int{-1}, true)
+}
+
+// pivotedPanelOfColumns is pivotedColumns for some steps; the order of columns that are not chosen is count, that of the last ones -1.
+func pivotedPanelOfColumns(t *uop.UOp, n, count int64) (reflected, order, pivots *uop.UOp) {
+	stack, all, m := sizes(t)
+	g := t.Graph()
 	zeros := func(dt *uop.DType, rows, columns int64) *uop.UOp { return zeros(t, dt, stack, rows, columns) }
 	columns, rows := unsqueeze(count0(g, all), -1), count0(g, m)
 	never := int(count)
@@ -56,7 +104,7 @@ func pivotedColumns(t *uop.UOp, n int64) (reflected, order, pivots *uop.UOp) {
 		next := sub(t, mul(mul(head, sum(mul(t, v), []int{-1}, true)), v))
 		b.do(norms.AssignTo(sum(where(gt(rows, here), square(next), 0), []int{-1}, true)), t.AssignTo(next))
 	})
-	return r[0], block(r[1], 1, uop.N(0), n), r[2]
+	return r[0], r[1], r[2]
 }
 
 // leastSquaresOf is leastSquares of matrices with any leading axes, with its gradient.
