@@ -32,12 +32,14 @@ func accurateSoftplus(x *uop.UOp, beta float64) *uop.UOp {
 	return mul(add(where(lt(y, 0), 0, y), logOf1AndExp(y)), 1/beta)
 }
 
+const logOf1AndExpName = "log(1+e^-|x|)"
+
 // logOf1AndExp is log(1 + e^-|x|).
 func logOf1AndExp(x *uop.UOp) *uop.UOp {
 	below := func(x *uop.UOp) *uop.UOp { return where(lt(x, neg(x)), x, neg(x)) }
 	shortForm := func(x *uop.UOp) *uop.UOp { return log1pBelow1(exp(below(x))) }
 	long := func(x *uop.UOp) *uop.UOp { return log1pLong(exp(below(x))) }
-	return smooth("log(1+e^-|x|)", shortForm, long, func(x, _ *uop.UOp) *uop.UOp { return neg(mul(signOf(x), sigmoid(below(x)))) }, x)
+	return smooth(logOf1AndExpName, shortForm, long, func(x, _ *uop.UOp) *uop.UOp { return neg(mul(signOf(x), sigmoid(below(x)))) }, x)
 }
 
 // accurateElu is x above 0, else alpha*(e^(x/width) - 1).

@@ -35,21 +35,26 @@ func erfcTail(x, a, near, far *uop.UOp) *uop.UOp {
 		8.81952221241769090e2, 1.71204761263407058e3, 2.05107837782607147e3, 1.23033935479799725e3)
 	q := horner(y, 1, 1.57449261107098347e1, 1.17693950891312499e2, 5.37181101862009858e2, 1.62138957456669019e3, 3.29079923573345963e3,
 		4.36261909014324716e3, 3.43936767414372164e3, 1.23033935480374942e3)
-	middle := div(p, q)
-	b := where(far, a, 4)
-	z := reciprocal(square(b))
-	p = horner(z, 1.63153871373020978e-2, 3.05326634961232344e-1, 3.60344899949804439e-1, 1.25781726111229246e-1, 1.60837851487422766e-2,
+	inverse := reciprocal(where(far, a, 4))
+	z := square(inverse)
+	p2 := horner(z, 1.63153871373020978e-2, 3.05326634961232344e-1, 3.60344899949804439e-1, 1.25781726111229246e-1, 1.60837851487422766e-2,
 		6.58749161529837803e-4)
-	q = horner(z, 1, 2.56852019228982242e0, 1.87295284992346725e0, 5.27905102951428412e-1, 6.05183413124413191e-2, 2.33520497626869185e-3)
-	outer := div(sub(1/math.SqrtPi, mul(z, div(p, q))), b)
-	r := mul(where(far, outer, middle), expOfMinusSquare(a))
+	q2 := horner(z, 1, 2.56852019228982242e0, 1.87295284992346725e0, 5.27905102951428412e-1, 6.05183413124413191e-2, 2.33520497626869185e-3)
+	ratio := div(where(far, p2, p), where(far, q2, q)) // one division, since others take longer
+	r := mul(where(far, mul(sub(1/math.SqrtPi, mul(z, ratio)), inverse), ratio), expOfMinusSquare(a))
 	return where(lt(x, 0), sub(2, r), r)
 }
 
-// expOfMinusSquare is e^(-a^2): a is cut to sixteenths, whose square is exact.
+// expOfMinusSquare is e^(-a^2): a is cut to sixteenths, whose square is exact, and the square is the sum of two numbers.
 func expOfMinusSquare(a *uop.UOp) *uop.UOp {
 	h := mul(detach(trunc(mul(a, 16))), 1.0/16)
-	return mul(accurateExp(neg(square(h))), accurateExp(neg(mul(sub(a, h), add(a, h)))))
+	most, rest := square(h), mul(sub(a, h), add(a, h))
+	if asTinygrad(a) {
+		return mul(accurateExp(neg(most)), accurateExp(neg(rest)))
+	}
+	sum := add(most, rest)
+	y := accurateExp(neg(sum))
+	return sub(y, mul(y, add(sub(most, sum), rest)))
 }
 
 // quantile is the quantile of the normal distribution for p = 1/2 + q, where tail is min(p, 1-p): algorithm AS 241

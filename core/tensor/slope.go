@@ -49,7 +49,8 @@ func Composed(u *uop.UOp) *uop.UOp {
 	return v
 }
 
-// withSlopes is a function of some operands with the given derivatives. Its value is computed by the formula for float32 or by the long one.
+// withSlopes is a function of some operands with the given derivatives. Its value is computed by the formula for float32 or
+// float64, or by the long one.
 func withSlopes(name string, shortForm, long func(x ...*uop.UOp) *uop.UOp, slopes func(y *uop.UOp, x ...*uop.UOp) []*uop.UOp, x ...*uop.UOp) *uop.UOp {
 	if asTinygrad(x[0]) {
 		return long(x...)
@@ -57,6 +58,8 @@ func withSlopes(name string, shortForm, long func(x ...*uop.UOp) *uop.UOp, slope
 	f, value := elementwise{name, slopes, nil}, long
 	if short(x[0]) && shortForm != nil {
 		f.long, value = long, shortForm
+	} else if wide := wideForm(name); wide != nil && x[0].DType == uop.Float64 {
+		f.long, value = long, func(x ...*uop.UOp) *uop.UOp { return wide(x[0]) }
 	}
 	v := value(x...)
 	return v.Graph().New(uop.CustomGradient, v.DType, append([]*uop.UOp{v}, x...), f, nil)

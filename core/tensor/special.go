@@ -76,6 +76,9 @@ func scaledExp(x *uop.UOp, by float64) *uop.UOp {
 	if by != 0 {
 		rest = add(rest, by)
 	}
+	if x.DType == uop.Float64 && !asTinygrad(x) {
+		return mul(mul(exp2(mul(r, log2e)), powerOfWhole(half)), powerOfWhole(rest))
+	}
 	return mul(mul(exp2(mul(r, log2e)), exp2(half)), exp2(rest))
 }
 
