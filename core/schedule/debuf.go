@@ -125,7 +125,7 @@ func removeBufferize(_ any, u *uop.UOp) *uop.UOp {
 		return nil
 	}
 	// THREEFRY needs 64-bit integers, which not every device can store.
-	if v.Op != uop.Threefry && !cheapToRepeat(v) {
+	if v.Op != uop.Threefry && !cheapToRepeat(v) && !outgrowsOperands(buf) {
 		return nil
 	}
 	m := rewrite.Map{}
@@ -165,6 +165,37 @@ func cheapToRepeat(v *uop.UOp) bool {
 		return false
 	}
 	return !slices.ContainsFunc(reduces, func(x *uop.UOp) bool { return x.Src[0].HasOp(ops(uop.Param, uop.Bufferize)) })
+}
+
+// outgrowsOperands reports whether a value has many more elements than all that it reads, such as the differences of all pairs of rows: a few
+// more operands than usual take less than its memory.
+func outgrowsOperands(buf *uop.UOp) bool {
+	if buf.Graph().IsAsTinygrad() {
+		return false
+	}
+	elements := func(b *uop.UOp) int64 {
+		n := int64(1)
+		for _, r := range b.Src[1:] {
+			if r.Op == uop.Range {
+				n *= uop.S(r.Src[0]).Max()
+			}
+		}
+		return n
+	}
+	var buffers []*uop.UOp
+	reduces, read := false, int64(0)
+	buf.Src[0].ToposortGated(func(x *uop.UOp) bool {
+		switch x.Op {
+		case uop.Reduce:
+			reduces = true
+		case uop.Bufferize:
+			buffers, read = append(buffers, x), read+elements(x)
+		case uop.Param:
+			buffers, read = append(buffers, x), read+x.Size()
+		}
+		return x.Op != uop.Bufferize && !reduces
+	})
+	return !reduces && len(buffers) <= 2*maxInlineBuffers && elements(buf) > 4*read
 }
 
 // substituteWithin replaces ranges in the nodes inside of them. It stops where they end: the same range further down is another loop.

@@ -53,3 +53,15 @@ func TestFunctionsOfMovedValuesAreStored(t *testing.T) {
 		t.Errorf("%d kernels compute sines, expected 1", n)
 	}
 }
+
+// Terms of all pairs of rows, of four operands, are computed in both sums that read them: they have 64 times as many elements as the largest.
+func TestTermsOfPairsAreNotStored(t *testing.T) {
+	g := newGraph(t)
+	const n, m, k = 192, 160, 64
+	s := uop.ShapeOf(n, m, k)
+	pairs := func() *uop.UOp { return g.in(n, m, 1).Expand(s) }
+	terms := pairs().Mul(pairs()).Mul(g.in(n, 1, k).Expand(s).Sub(g.in(1, m, k).Expand(s)))
+	if p := g.fused(options, terms.ReduceAxes(uop.Add, 0), terms.ReduceAxes(uop.Add, 1)); p.ArenaBytes > n*m*k {
+		t.Errorf("%d bytes of temporaries, expected at most those of the pairs\n%s", p.ArenaBytes, p.Dump())
+	}
+}
