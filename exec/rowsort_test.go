@@ -55,33 +55,38 @@ func TestKeysAreSortedOnce(t *testing.T) {
 	}
 }
 
-// TestSortsOfBatches: a SORT of a batch is one kernel of all rows.
+// TestSortsOfBatches: a SORT of a batch is one kernel of all rows, for values alone and with positions.
 func TestSortsOfBatches(t *testing.T) {
 	o := fuse.For(fuse.Machine{Lanes: 16, Threads: 1, L1: 1 << 15, L2: 1 << 20, L3: 1 << 25})
 	o.SortsRows = true
 	g := symbolic.NewGraph()
 	rows := g.NewBuffer("CPU", 3*5000, uop.Float32).Reshape(uop.ShapeOf(3, 5000))
 	row := transform.Placeholder(rows, rows.DType, rows.Shape()[1:])
-	values, _, err := tensor.Sort(row, 0, false)
+	values, at, err := tensor.Sort(row, 0, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	found, err := transform.Batch([]*uop.UOp{values}, map[*uop.UOp]transform.Batched{row: {Node: rows, Mapped: true}}, uop.N(3))
-	if err != nil {
-		t.Fatal(err)
-	}
-	sorted := found[0].Node
-	s, _, err := portable("test", g.Sink(nil, g.NewBuffer("CPU", 3*5000, uop.Float32).Store(sorted)), &o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	n := 0
-	for _, k := range s.Kernels {
-		if k.AST.HasOp(uop.Ops(uop.Sort)) {
-			n++
+	for _, outs := range [][]*uop.UOp{{values}, {values, at}} {
+		found, err := transform.Batch(outs, map[*uop.UOp]transform.Batched{row: {Node: rows, Mapped: true}}, uop.N(3))
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	if n != 1 {
-		t.Errorf("%d kernels with a SORT, expected 1", n)
+		var stores []*uop.UOp
+		for _, b := range found {
+			stores = append(stores, g.NewBuffer("CPU", 3*5000, b.Node.DType).Store(b.Node))
+		}
+		s, _, err := portable("test", g.Sink(nil, stores...), &o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for _, k := range s.Kernels {
+			if k.AST.HasOp(uop.Ops(uop.Sort)) {
+				n++
+			}
+		}
+		if n != 1 {
+			t.Errorf("%d results: %d kernels with a SORT, expected 1", len(outs), n)
+		}
 	}
 }

@@ -102,6 +102,13 @@ func (a batchedGradient) element(u *uop.UOp) (node *uop.UOp, inputs map[*uop.UOp
 	return node, inputs
 }
 
+// Shares reports whether the value of one element is that of its second source where the third one is computed anyway (schedule.Sharing): then
+// the value of all elements is, too.
+func (a batchedGradient) Shares() bool {
+	s, ok := a.of.(interface{ Shares() bool })
+	return ok && s.Shares() && a.mapped[1] && a.mapped[2]
+}
+
 // late is a rule for one element with an expression that is made late (schedule.Late).
 type late interface {
 	IsLate(u *uop.UOp, sorts uop.Sorts) bool
@@ -114,9 +121,25 @@ func (a batchedGradient) IsLate(u *uop.UOp, sorts uop.Sorts) bool {
 	return ok && l.IsLate(u, sorts) && a.mapped[1]
 }
 
-// Late is that expression.
+// Late is that expression. Nodes with the same sources have the same elements, so that what they share is made once.
 func (a batchedGradient) Late(u *uop.UOp, sorts uop.Sorts, made map[*uop.UOp][]*uop.UOp) *uop.UOp {
-	node, inputs := a.element(u)
+	src, inputs := make([]*uop.UOp, len(u.Src)), map[*uop.UOp]Batched{}
+	for i, s := range u.Src {
+		at := 0
+		if a.mapped[i] {
+			at = 1
+		}
+		if made[s] == nil {
+			made[s] = make([]*uop.UOp, 2)
+		}
+		if made[s][at] == nil {
+			made[s][at] = one(s, a.mapped[i])
+		}
+		src[i] = made[s][at]
+		inputs[src[i]] = Batched{s, a.mapped[i]}
+	}
+	node := u.Graph().New(u.Op, u.DType, src, a.of, nil)
+	inputs[node] = Batched{u, true}
 	return a.batch(a.of.(late).Late(node, sorts, made), inputs, u.Shape()[0])
 }
 
