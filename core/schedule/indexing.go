@@ -44,6 +44,8 @@ type Reread struct {
 	Lookups []*uop.UOp
 	// Copies is an upper bound of the number of copies of the value's code in kernels.
 	Copies int
+	// Choices is how many expressions of stacks it is part of one of. Evaluations supposes that each is computed where it is chosen.
+	Choices int64
 	// Users are the nodes that use a node.
 	Users func(*uop.UOp) []*uop.UOp
 }
@@ -57,6 +59,8 @@ type nodeRanges struct {
 	// known: the node has ranges. in are the indices at which it reads its sources, out the indices at which its users read it.
 	known   bool
 	in, out []*uop.UOp
+	// choices is how many expressions of stacks the sources are one of: fusion computes those side by side, each once. Set only for store.
+	choices int64
 	// loops are the ranges of the kernel that reads the sources; set only for the callback store.
 	loops []*uop.UOp
 	// root is the node computed by the kernel (or one of the kernels) that reads the sources; set only for store.
@@ -236,8 +240,38 @@ func (x *indexing) assign(u *uop.UOp) {
 	}
 	n.known = true
 	if x.store != nil {
+		n.choices = x.choicesAt(u, n)
 		x.setLoops(u, n)
 	}
+}
+
+// MostChoices is the limit of expressions in a stack that fusion computes side by side.
+const MostChoices = 32
+
+// choicesAt is how many expressions of stacks the sources of a node are one of.
+func (x *indexing) choicesAt(u *uop.UOp, n *nodeRanges) (choices int64) {
+	choices = 1
+	if !n.realize {
+		choices = x.choicesOfUsers(n)
+	}
+	if u.Op == uop.Pad && !slices.ContainsFunc(x.usersOf(n), func(c *uop.UOp) bool { return c.Op != uop.Add || c.Arg != uop.Disjoint }) {
+		for i, s := range u.Shape() {
+			if u.Src[0].Shape()[i].IsNum(1) && s.Max() <= MostChoices {
+				choices *= max(s.Max(), 1)
+			}
+		}
+	}
+	return choices
+}
+
+// choicesOfUsers is the least number of such expressions that users of a value are part of.
+func (x *indexing) choicesOfUsers(n *nodeRanges) (least int64) {
+	for _, c := range x.usersOf(n) {
+		if m := x.at(c); m.known && (least == 0 || m.choices < least) {
+			least = m.choices
+		}
+	}
+	return max(least, 1)
 }
 
 // storeReread calls store for a value that would be recomputed at each read.
@@ -252,7 +286,7 @@ func (x *indexing) storeReread(u *uop.UOp, n *nodeRanges) {
 	if size == 0 || !n.reads && n.copies <= MaxCopies {
 		return
 	}
-	r := Reread{Value: u, Elements: size, Evaluations: n.evaluations, Copies: n.copies}
+	r := Reread{Value: u, Elements: size, Evaluations: n.evaluations, Copies: n.copies, Choices: x.choicesOfUsers(n)}
 	r.Users = func(u *uop.UOp) []*uop.UOp { return x.usersOf(x.at(u)) }
 	for i, s := range u.Shape() {
 		if s := s.Max(); n.uniform.has(i) && s > 1 {
@@ -360,7 +394,7 @@ func (x *indexing) countEvaluations(u *uop.UOp, n *nodeRanges) {
 			continue
 		}
 		// Users with different indices are in separate loops, or read several elements in the same loops.
-		times := iterationsWithin(u, m.in, max(m.kernels, 1)*x.evaluationsAt(m.loops, varying(m.in, n.uniform)))
+		times := iterationsWithin(u, m.in, max(m.kernels, 1)*max(x.evaluationsAt(m.loops, varying(m.in, n.uniform))/max(m.choices, 1), 1))
 		n.evaluations += times
 		root := m.root
 		if m.realize {
@@ -383,7 +417,7 @@ func (x *indexing) countEvaluations(u *uop.UOp, n *nodeRanges) {
 	}
 	switch {
 	case !n.realize:
-		n.evaluations = iterationsWithin(u, n.out, kernels*x.evaluationsAt(loops, varying(n.out, n.uniform)))
+		n.evaluations = iterationsWithin(u, n.out, kernels*max(x.evaluationsAt(loops, varying(n.out, n.uniform))/x.choicesOfUsers(n), 1))
 	case !n.across && !transposed(u):
 		n.evaluations = most + alone
 	}

@@ -201,7 +201,7 @@ func (m *maker) fresh(k ir.Kind, lanes, depth int) *ir.Value {
 // between is a value that is made of values of other lanes.
 func (m *maker) between(k ir.Kind, lanes, depth int) *ir.Value {
 	if lanes > 1 {
-		switch m.r.IntN(5) {
+		switch m.r.IntN(6) {
 		case 0:
 			return m.New(ir.Insert, k, lanes, m.r.Uint64N(uint64(lanes)), m.value(k, lanes, depth), m.value(k, 1, depth))
 		case 1:
@@ -226,6 +226,14 @@ func (m *maker) between(k ir.Kind, lanes, depth int) *ir.Value {
 					pattern |= m.r.Uint64N(uint64(lanes)) << (4 * i)
 				}
 				return m.New(ir.Spread, k, lanes, pattern, m.value(k, lanes, depth))
+			}
+		case 4:
+			if k != ir.Bool && depth > 0 {
+				vs := make([]*ir.Value, 2+m.r.IntN(6))
+				for i := range vs {
+					vs[i] = m.value(k, lanes, 0)
+				}
+				return m.Interleaved(vs)[m.r.IntN(len(vs))]
 			}
 		}
 		if v := m.value(k, 1, depth); v.Op != ir.Const {

@@ -256,3 +256,25 @@ func (s *selector) boolsAcross(op ir.Op, h shape, v *inst) *inst {
 	}
 	return s.anyLane(h, v)
 }
+
+// makeInterleave takes the lanes of several vectors in turn.
+func (s *selector) makeInterleave(v *ir.Value) *inst {
+	r, per := s.args(v), 16/s.shape(v).width()
+	out, n := r[0], len(r)
+	for k := 1; k < n; k++ {
+		lanes := make([]int, per)
+		for i := range lanes {
+			at := int(v.Bits)*v.Lanes + i%v.Lanes
+			switch from := at % n; {
+			case from == k:
+				lanes[i] = per + at/n
+			case from < k && k > 1:
+				lanes[i] = i // is there
+			case from < k:
+				lanes[i] = at / n
+			}
+		}
+		out = s.shuffle(out, r[k], per, lanes...)
+	}
+	return out
+}

@@ -60,3 +60,80 @@ func (g *gen) permute(r asm.Reg, width, size int, vs []uint64) asm.Reg {
 	g.imm(op, size, d, imm, r)
 	return d
 }
+
+// makeInterleave takes the lanes of several vectors in turn.
+func makeInterleave(g *gen, v *ir.Value) asm.Reg {
+	n, width, lanes := len(v.Args), int(v.Kind.Width()), v.Lanes
+	size := vectorSize(lanes, width)
+	rs := make([]asm.Reg, n)
+	for i, a := range v.Args {
+		rs[i] = g.use(a)
+	}
+	first := int(v.Bits) * lanes
+	switch d := g.vec(); {
+	case n == 2 && lanes*width < 16:
+		g.ins(asm.VUNPCKLPS, 16, d, rs[0], rs[1])
+		if first > 0 {
+			high := g.vec()
+			g.imm(asm.VPSHUFD, 16, high, 0x0E, d)
+			return high
+		}
+		return d
+	case n == 2 && size == 16:
+		op := sized(width, asm.VUNPCKLPS, asm.VUNPCKLPD)
+		if first > 0 {
+			op = sized(width, asm.VUNPCKHPS, asm.VUNPCKHPD)
+		}
+		g.ins(op, size, d, rs[0], rs[1])
+		return d
+	case n == 2 && !g.f.AVX512:
+		low, high := g.vec(), g.vec()
+		g.ins(sized(width, asm.VUNPCKLPS, asm.VUNPCKLPD), size, low, rs[0], rs[1])
+		g.ins(sized(width, asm.VUNPCKHPS, asm.VUNPCKHPD), size, high, rs[0], rs[1])
+		g.ins(asm.VPERM2F128, size, d, low, high).Imm = int64(0x20 + first/lanes*0x11)
+		return d
+	}
+	lanesFrom := func(s int, other func(i int) uint64) []uint64 {
+		vs := make([]uint64, lanes)
+		for i := range vs {
+			if vs[i] = other(i); (first+i)%n == s {
+				vs[i] = uint64((first + i) / n)
+			}
+		}
+		return vs
+	}
+	if !g.f.AVX512 || size == 16 {
+		d := g.permute(rs[0], width, size, lanesFrom(0, func(int) uint64 { return 0 }))
+		for s := 1; s < n; s++ {
+			from, next := g.permute(rs[s], width, size, lanesFrom(s, func(int) uint64 { return 0 })), g.vec()
+			blend := int64(0)
+			for i := range lanes {
+				if (first+i)%n == s {
+					blend |= 1 << i
+				}
+			}
+			g.ins(sized(width, asm.VBLENDPS, asm.VBLENDPD), size, next, d, from).Imm = blend
+			d = next
+		}
+		return d
+	}
+	d := rs[0]
+	for s := 1; s < n; s++ {
+		vs := lanesFrom(s, func(i int) uint64 {
+			if s == 1 {
+				return uint64((first + i) / n)
+			}
+			return uint64(i) // is there
+		})
+		for i := range vs {
+			if (first+i)%n == s {
+				vs[i] += uint64(lanes)
+			}
+		}
+		next := g.vec()
+		g.move(next, d)
+		g.ins(sized(width, asm.VPERMT2PS, asm.VPERMT2PD), size, next, g.lanesOf(width, vs), rs[s])
+		d = next
+	}
+	return d
+}

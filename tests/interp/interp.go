@@ -209,6 +209,11 @@ func (m *interpreter) compute(v *ir.Value, out []uint64) {
 		for i := range out {
 			out[i] = from[v.Bits>>(4*i)&15]
 		}
+	case ir.Interleave:
+		for i := range out {
+			at := int(v.Bits)*len(out) + i
+			out[i] = m.value(v.Args[at%len(v.Args)])[at/len(v.Args)]
+		}
 	case ir.Lookup:
 		table := ir.Table(v.Bits)
 		for i, k := range m.value(v.Args[0]) {

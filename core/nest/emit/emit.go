@@ -34,7 +34,7 @@ func (im *emitter) body(r *analysis.Region, copies []*env) {
 			}
 			continue
 		}
-		if p.U.Op == uop.Store && im.transposedStores(p.U, copies) {
+		if p.U.Op == uop.Store && (im.transposedStores(p.U, copies) || im.interleavedStores(p.U, copies)) {
 			continue
 		}
 		for _, e := range copies {

@@ -259,16 +259,54 @@ func (b *Builder) Final(p *PhiVar) *Value {
 
 // Transposed is a row of a transposed square of vectors: lane `lane` of each of them.
 func (b *Builder) Transposed(rows []*Value, lane int64) *Value {
-	r0, n := rows[0], len(rows)
+	return b.across(Transpose, rows, len(rows), lane)
+}
+
+// across is an operation across the lanes of any number of vectors.
+func (b *Builder) across(op Op, vs []*Value, lanes int, which int64) *Value {
 	var ids []byte
-	for _, r := range rows {
-		ids = binary.AppendVarint(ids, int64(r.ID))
+	for _, v := range vs {
+		ids = binary.AppendVarint(ids, int64(v.ID))
 	}
-	key := valueKey{op: Transpose, kind: r0.Kind, lanes: int32(n), bits: uint64(lane), place: b.internID(ids)}
-	v, found := b.table.Find(key, Value{Op: Transpose, Kind: r0.Kind, Lanes: n, Bits: uint64(lane)})
+	key := valueKey{op: op, kind: vs[0].Kind, lanes: int32(lanes), bits: uint64(which), place: b.internID(ids)}
+	v, found := b.table.Find(key, Value{Op: op, Kind: vs[0].Kind, Lanes: lanes, Bits: uint64(which)})
 	if found {
 		return v
 	}
-	v.Args = b.keep(rows)
+	v.Args = b.keep(vs)
 	return b.add(v)
+}
+
+// Interleaved are as many vectors as are given, with their elements in turn: the first lane of each, the second of each, and so on.
+func (b *Builder) Interleaved(vs []*Value) []*Value {
+	n := len(vs)
+	if n == 1 {
+		return vs
+	}
+	p := 2
+	for n%p != 0 {
+		p++
+	}
+	// Streams of p vectors each, and then those of the streams that belong together.
+	q := n / p
+	streams := make([][]*Value, q)
+	for k := range streams {
+		var of []*Value
+		for h := range p {
+			of = append(of, vs[k+h*q])
+		}
+		streams[k] = make([]*Value, p)
+		for t := range p {
+			streams[k][t] = b.across(Interleave, of, of[0].Lanes, int64(t))
+		}
+	}
+	var out []*Value
+	for t := range p {
+		of := make([]*Value, q)
+		for k := range of {
+			of[k] = streams[k][t]
+		}
+		out = append(out, b.Interleaved(of)...)
+	}
+	return out
 }

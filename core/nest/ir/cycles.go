@@ -120,6 +120,8 @@ func (v *Value) cycles(m *Machine) (whole, lanes float64) {
 		return 0, cyclesLane
 	case Sum, Product, MaxLanes, AndAll, OrAll, XorAll, AnyLane:
 		return cyclesReduced, 0
+	case Interleave:
+		return cyclesAcross * float64(len(v.Args)-1), 0
 	case Transpose, Spread:
 		return cyclesAcross, 0
 	case Div, Mod, Sqrt:

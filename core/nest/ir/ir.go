@@ -57,6 +57,8 @@ const (
 	Transpose
 	// Spread: lane i is lane Bits>>(4*i)&15 of Args[0].
 	Spread
+	// Interleave: lane i of vector Bits of the lanes of Args in turn, which are as many vectors as Args.
+	Interleave
 	// Lookup: the entry of Table(Bits) that the low bits of the integer Args[0] select, an F32; for machines with Machine.Tables.
 	Lookup
 

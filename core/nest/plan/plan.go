@@ -68,8 +68,11 @@ type Band struct {
 	// transposed are the stores whose tiles are transposed in registers, Streams the non-temporal stores with the number of
 	// adjacent elements that are written together, Prefetch the loads that are prefetched before the sums of a tile.
 	transposed []*uop.UOp
-	Streams    map[*uop.UOp]int64
-	Prefetch   []*uop.UOp
+	// Interleaved are the stores that are interleaved with each, of iterations along an axis.
+	Interleaved      map[*uop.UOp][]*uop.UOp
+	interleavedAlong *Axis
+	Streams          map[*uop.UOp]int64
+	Prefetch         []*uop.UOp
 	// perRow is the number of scratch elements of each row, if several rows are interleaved.
 	perRow map[*ir.Buffer]int64
 	// want are the requested knobs of the band, used is the resulting layout.
@@ -223,7 +226,7 @@ func (pl *planner) planElements(p, around *Band) {
 			continue
 		}
 		// A partly filled vector costs as much as a full one.
-		cost := (pl.vectorCost(acc, a.Region.Rng) + arithmetic) * pl.fill(a.Count)
+		cost := (pl.vectorCost(acc, a.Region.Rng) - pl.interleavingSaves(p.Leaf, a) + arithmetic) * pl.fill(a.Count)
 		if vec == nil || cost <= best {
 			vec, best = a, cost
 		}

@@ -122,6 +122,7 @@ func (pl *planner) region(r *analysis.Region, around *Band) {
 func (pl *planner) finish(p *Band) {
 	if !pl.m.Invocations {
 		p.planTransposedStores(pl)
+		p.planInterleaved(pl)
 	}
 	p.planStreams(pl)
 	p.planPrefetch(pl)

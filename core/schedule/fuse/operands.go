@@ -40,7 +40,7 @@ func (f *fuser) storeOperands() (changed bool) {
 // apart are the groups that store an operand of a group first, and then do the rest, if that takes fewer cycles; nil if it does not.
 func (f *fuser) apart(g *group) (best []*group) {
 	stores := f.storesOf(g)
-	if stores == nil || g.body != nil && g.body.contraction() {
+	if stores == nil || g.body != nil && (g.body.contraction() || g.body.pieces && len(stores) > maxPieces) {
 		return nil
 	}
 	next := nextElement(stores)

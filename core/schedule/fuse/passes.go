@@ -35,6 +35,8 @@ var Passes = []schedule.Pass[*fuser]{
 		Run: (*fuser).moveElements, Needs: runnable, Leaves: runnable},
 	{Name: "producers", Reason: "a reduction of a row is merged with the next operation on the row: the row is read from memory once",
 		Run: (*fuser).fuseProducers, Needs: runnable, Leaves: runnable},
+	{Name: "unroll choices", Reason: "expressions that share operands and are stored side by side are computed together: stacks, Fourier transforms",
+		Run: (*fuser).unrollChoices, Needs: runnable, Leaves: runnable},
 	{Name: "siblings", Reason: "kernels that stream through the same data share its loads",
 		Run: (*fuser).fuseSiblings, Needs: runnable, Leaves: runnable},
 	{Name: "epilogues", Reason: "elementwise operations on the result of a contraction run in its tiles; last, when they are one kernel already",
@@ -65,7 +67,7 @@ var Passes = []schedule.Pass[*fuser]{
 
 // notOnGPUs are the passes that make kernels with sequential loops or scratch memory, or that fill vectors.
 var notOnGPUs = map[string]bool{
-	"moves": true, "scatter sums": true, "masked blocks": true, "split loops": true, "store operands": true,
+	"moves": true, "unroll choices": true, "scatter sums": true, "masked blocks": true, "split loops": true, "store operands": true,
 	"row functions": true, "scratch rows": true,
 }
 

@@ -80,7 +80,7 @@ func TestEveryPassIsNeeded(t *testing.T) {
 			return []*uop.UOp{g.ok(tensor.Unfold(rolled, 1, 3, 1)).ReduceAxes(uop.Add, 2)}
 		},
 		func(g graph) []*uop.UOp { return []*uop.UOp{g.sorted(100)} },
-		choice,
+		choice, butterfly,
 		func(g graph) []*uop.UOp {
 			x := g.in(32, 48).Permute([]int{1, 0})
 			rows := g.NewBuffer("CPU", 48, uop.Int32).Reshape(uop.ShapeOf(48, 1)).Expand(x.Shape())

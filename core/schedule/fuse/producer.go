@@ -68,8 +68,11 @@ func (f *fuser) intoConsumer(p, k *body, keep func(slot int) bool) candidate {
 	}
 	before := []*body{p, k}
 	p, k, edges := f.align(p, k)
-	if edges == nil {
+	switch {
+	case edges == nil:
 		return candidate{reason: ReadsOtherOrder}
+	case p.contraction() && k.pieces: // its stores are side by side along the lanes of other tiles
+		return candidate{reason: EpilogueLoops}
 	}
 	rows := commonLoops(p, k, edges)
 	if rows == nil {

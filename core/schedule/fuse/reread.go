@@ -12,6 +12,9 @@ import (
 func (f *fuser) storeReread(r schedule.Reread) bool {
 	m := &f.o.Machine
 	c := Costs{Elements: r.Elements, Evaluations: r.Evaluations, Work: f.workBelow(r.Value, r.Users)}
+	if r.Choices > 1 && !f.unrolls(r.Value) {
+		c.Evaluations *= r.Choices
+	}
 	if r.Selects {
 		c.Work = float64(issued * m.Lanes) // a gather
 	}
@@ -38,6 +41,11 @@ func (f *fuser) storeReread(r schedule.Reread) bool {
 	reason := f.o.judgeReread(&r, &c)
 	f.observeValue(r.Value, reason, c)
 	return reason.stores()
+}
+
+// unrolls reports whether a loop that chooses among a value and others may be unrolled.
+func (f *fuser) unrolls(u *uop.UOp) bool {
+	return !f.o.Invocations && !slices.ContainsFunc(boundedSubgraph(u), func(u *uop.UOp) bool { return u.Op == uop.ReduceAxis })
 }
 
 func (o *Options) judgeReread(r *schedule.Reread, c *Costs) Reason {

@@ -1,0 +1,140 @@
+package fuse
+
+import (
+	"slices"
+
+	"polygrad/core/schedule"
+	"polygrad/core/uop"
+)
+
+// The elements of a stack of expressions are chosen by their position:
+//
+//	for k < 3 { store(k < 1 ? x+y : k < 2 ? x-y : x*y) }
+//
+// Where they share operands, all of them are computed in one iteration of the loops around:
+//
+//	store(x+y); store(x-y); store(x*y)
+
+const (
+	// mostOfChoices is the limit of operations of an unrolled loop.
+	mostOfChoices = 4096
+)
+
+// unrollChoices unrolls short loops whose iterations choose among expressions that share operands.
+func (f *fuser) unrollChoices() (changed bool) {
+	for i, g := range f.groups {
+		if g.body == nil || !g.body.selects() || g.body.reduces() || g.body.scatters() || overlap(g.reads, g.writes) {
+			continue
+		}
+		for b := f.choicesUnrolled(g.body); b != nil; b = f.choicesUnrolled(b) {
+			f.groups[i], f.changed, changed = groupOf(b, g.kernels), true, true
+		}
+	}
+	return changed
+}
+
+// choicesUnrolled is a body without such a loop, nil if it has none. The pieces of a loop may be longer than one iteration.
+func (f *fuser) choicesUnrolled(b *body) *body {
+	cuts := splitsOf(b)
+	for _, r := range b.loops {
+		at := cuts[r]
+		pieces := int64(len(at)) + 1
+		if variable(r) || pieces < 2 || pieces > schedule.MostChoices || sizeOf(r)%pieces != 0 || slices.ContainsFunc(b.stores, func(s store) bool { return !slices.Contains(s.loops, r) }) {
+			continue
+		}
+		size := sizeOf(r) / pieces
+		if at[0] != size || at[pieces-2] != size*(pieces-1) || size == 1 && len(b.loops) < 2 {
+			continue
+		}
+		var inner *uop.UOp
+		if size > 1 {
+			inner = f.newRange(r.With(r.Src[0].IntLike(size)))
+		}
+		loops := func(of []*uop.UOp) []*uop.UOp {
+			of = slices.Clone(of)
+			if i := slices.Index(of, r); inner != nil {
+				of[i] = inner
+			} else {
+				of = slices.Delete(of, i, i+1)
+			}
+			return of
+		}
+		out := &body{pieces: true, loops: loops(b.loops)}
+		for k := range pieces {
+			position := r.IntLike(k * size)
+			if inner != nil {
+				position = inner.Add(position)
+			}
+			m := map[*uop.UOp]*uop.UOp{r: position}
+			for _, s := range b.stores {
+				out.stores = append(out.stores, store{s.slot, simplify(replace(s.at, m)), f.chosen(s.value, r, m), loops(s.loops)})
+			}
+		}
+		beside := size == 1 && strideIn(b.stores[0].index(), r) <= schedule.MostChoices
+		if len(out.values()) <= mostOfChoices && (beside || 2*len(out.loads()) <= f.loadsOf(out)) && f.unrollingPays(b, out, cuts) && !noLoopOrder(out) {
+			return out
+		}
+	}
+	return nil
+}
+
+// laneCycles is the cost of an element that is loaded one by one.
+const laneCycles = 1.5
+
+// unrollingPays compares the work for expressions that are not chosen with loads of elements that lie apart: the lanes of vectors are
+// iterations of another loop when a loop is unrolled.
+func (f *fuser) unrollingPays(b, out *body, cuts map[*uop.UOp][]int64) bool {
+	pieces := 1
+	var along *uop.UOp
+	at := out.stores[0].index()
+	for _, r := range b.loops {
+		pieces *= len(cuts[r]) + 1
+	}
+	for _, r := range out.loops {
+		if len(cuts[r]) == 0 && (along == nil || strideIn(at, r) < strideIn(at, along)) {
+			along = r
+		}
+	}
+	if along == nil || strideIn(at, along) == 1 {
+		return true
+	}
+	if f.slots[out.stores[0].slot].DType.Itemsize() < 4 { // not interleaved
+		return false
+	}
+	apart, work := 0.0, 0.0
+	for _, u := range out.values() {
+		switch {
+		case u.Op == uop.Index && strideIn(u.Src[1].GetIdx(), along) > 2:
+			apart += laneCycles
+		case !u.DType.IsIndex() && uop.GroupElementwise.Has(u.Op):
+			work += weight(u)
+		}
+	}
+	return apart < f.o.Machine.vectorCycles(float64(pieces-1)*work)
+}
+
+// chosen is a value at a position of a loop.
+func (f *fuser) chosen(u, r *uop.UOp, at map[*uop.UOp]*uop.UOp) *uop.UOp {
+	if !u.InRange(r) {
+		return u
+	}
+	if u.Op == uop.Where && u.Src[0].InRange(r) {
+		switch c := simplify(replace(u.Src[0], at)); {
+		case c.IsConst(uop.BoolConst(true)):
+			return f.chosen(u.Src[1], r, at)
+		case c.IsConst(uop.BoolConst(false)):
+			return f.chosen(u.Src[2], r, at)
+		default:
+			return c.Where(f.chosen(u.Src[1], r, at), f.chosen(u.Src[2], r, at))
+		}
+	}
+	return f.folded(replace(u, at))
+}
+
+// loadsOf is the number of loads of each store of a body by itself.
+func (f *fuser) loadsOf(b *body) (n int) {
+	for _, s := range b.stores {
+		n += len((&body{stores: []store{s}, loops: b.loops}).loads())
+	}
+	return n
+}
