@@ -11,8 +11,8 @@ import (
 // visit, unique CONSTs are numbered too, BIND loses its value, and CALL becomes its value. Two requests with the same root in one g have
 // the same schedule. buffers are the BUFFERs by number, vars the values of bound variables.
 func Normalize(g *uop.Graph, sink *uop.UOp) (root *uop.UOp, buffers []*uop.UOp, vars map[string]int64, err error) {
-	if root, buffers, vars, err = NormalizeFor(g, sink, uop.SortsInOrder); err == nil {
-		root = Expand(root, uop.SortsInOrder)
+	if root, buffers, vars, err = NormalizeFor(g, sink, uop.SortsUnfused); err == nil {
+		root = Expand(root, uop.SortsUnfused)
 	}
 	return root, buffers, vars, err
 }

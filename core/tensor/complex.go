@@ -440,6 +440,9 @@ func holomorphic(name string, z, value complexPlanes) *uop.UOp {
 
 // scaled is a real multiple.
 func (z complexPlanes) scaled(by float64) complexPlanes {
+	if by == 1 {
+		return z
+	}
 	return z.both(func(u *uop.UOp) *uop.UOp { return mul(u, by) })
 }
 

@@ -134,10 +134,7 @@ func twiddles(g *uop.Graph, m, r, n int64, dt *uop.DType) complexPlanes {
 }
 
 func newTwiddles(g *uop.Graph, m, r, n int64, dt *uop.DType) complexPlanes {
-	block := int64(1) << (bits.Len64(uint64(m)) / 2)
-	for m%block != 0 {
-		block--
-	}
+	block := rootBlock(m)
 	k := steps(g, r, 1, 1, r)
 	rows := func(count, step int64) complexPlanes {
 		p := steps(g, count, step, count, 1)
@@ -149,6 +146,15 @@ func newTwiddles(g *uop.Graph, m, r, n int64, dt *uop.DType) complexPlanes {
 	blocks := rows(m/block, block).both(func(u *uop.UOp) *uop.UOp { return reshape(u, uop.ShapeOf(m/block, 1, r)) })
 	places := rows(block, 1).both(func(u *uop.UOp) *uop.UOp { return reshape(u, uop.ShapeOf(1, block, r)) })
 	return blocks.times(places).both(func(u *uop.UOp) *uop.UOp { return reshape(u, uop.ShapeOf(m, r)) })
+}
+
+// rootBlock is a divisor of m near its root.
+func rootBlock(m int64) int64 {
+	block := int64(1) << (bits.Len64(uint64(m)) / 2)
+	for m%block != 0 {
+		block--
+	}
+	return block
 }
 
 // transformed is the DFT of length n along the middle axis of (batch, n, beside), as Stockham's passes: each sums along the most
@@ -230,21 +236,15 @@ func byChirps(z complexPlanes, batch, n, beside int64) complexPlanes {
 	})
 	kernel := table(g, fmt.Sprint("transformed chirp ", n, dt), func() complexPlanes {
 		// Both directions, around the end of the convolution.
-		return transformed(chirp.conjugate().both(func(u *uop.UOp) *uop.UOp {
+		return transform(chirp.conjugate().both(func(u *uop.UOp) *uop.UOp {
 			back := flip(shrinkAxis(u, 1, uop.N(1), uop.N(n)), 1)
 			return cat([]*uop.UOp{padAxis(u, 1, 0, size-2*n+1, 0), back}, 1)
-		}), 1, size, 1)
+		}), 1, size, 1, false, 1)
 	})
 	x := z.times(chirp).both(func(u *uop.UOp) *uop.UOp { return padAxis(u, 1, 0, size-n, 0) })
-	y := transformed(x, batch, size, beside).times(kernel)
-	y = inverseOf(y, batch, size, beside).both(func(u *uop.UOp) *uop.UOp { return div(shrinkAxis(u, 1, uop.N(0), uop.N(n)), float64(size)) })
+	y := transform(x, batch, size, beside, false, 1).times(kernel)
+	y = transform(y, batch, size, beside, true, 1/float64(size)).both(func(u *uop.UOp) *uop.UOp { return shrinkAxis(u, 1, uop.N(0), uop.N(n)) })
 	return y.times(chirp).both((*uop.UOp).ContiguousOp)
-}
-
-// inverseOf is the sum with the conjugate roots: the transform with the planes exchanged.
-func inverseOf(z complexPlanes, batch, n, beside int64) complexPlanes {
-	y := transformed(complexPlanes{z.imag(), z.re}, batch, n, beside)
-	return complexPlanes{y.im, y.re}
 }
 
 // Norm scales a Fourier transform.
@@ -268,19 +268,15 @@ func (o Norm) swapped() Norm {
 	return o
 }
 
-// scaled multiplies by what a norm asks for.
-func (o Norm) scaled(z complexPlanes, n int64, inverse bool) complexPlanes {
-	factor := 1.0
+// factor is what the sums are multiplied by.
+func (o Norm) factor(n int64, inverse bool) float64 {
 	switch {
 	case o == NormOrtho:
-		factor = 1 / math.Sqrt(float64(n))
+		return 1 / math.Sqrt(float64(n))
 	case inverse == (o == NormBackward):
-		factor = 1 / float64(n)
+		return 1 / float64(n)
 	}
-	if factor == 1 {
-		return z
-	}
-	return z.both(func(u *uop.UOp) *uop.UOp { return mul(u, factor) })
+	return 1
 }
 
 // fourierOperand checks and prepares the operand of a transform along an axis: n elements, with zeros behind shorter ones, in the type of
@@ -343,12 +339,7 @@ func FFT(x *uop.UOp, n int64, axis int, norm Norm, inverse bool) (r *uop.UOp, er
 func fft(z complexPlanes, n int64, axis int, norm Norm, inverse bool) complexPlanes {
 	z, shape, _, batch, size, beside := fourierOperand(z, n, axis)
 	if batch*beside > 0 {
-		if inverse {
-			z = inverseOf(z, batch, size, beside)
-		} else {
-			z = transformed(z, batch, size, beside)
-		}
-		z = norm.scaled(z, size, inverse)
+		z = transform(z, batch, size, beside, inverse, norm.factor(size, inverse))
 	}
 	return complexPlanes{z.re, z.imag()}.both(func(u *uop.UOp) *uop.UOp { return reshape(u, shape) })
 }
@@ -369,15 +360,13 @@ func realFFT(x *uop.UOp, n int64, axis int, norm Norm) complexPlanes {
 		return complexPlanes{full(x.Graph(), shape, uop.Float(0), z.re.DType), full(x.Graph(), shape, uop.Float(0), z.re.DType)}
 	}
 	if n%2 != 0 {
-		y := transformed(z, batch, n, beside)
+		y := transform(z, batch, n, beside, false, norm.factor(n, false))
 		y = complexPlanes{y.re, y.imag()}.both(func(u *uop.UOp) *uop.UOp { return shrinkAxis(u, 1, uop.N(0), uop.N(half)) })
-		return norm.scaled(y, n, false).both(shaped)
+		return y.both(shaped)
 	}
 	m := n / 2
-	parity := func(odd int64) *uop.UOp {
-		return reshape(shrinkAxis(reshape(z.re, uop.ShapeOf(batch, m, 2, beside)), 2, uop.N(odd), uop.N(odd+1)), uop.ShapeOf(batch, m, beside))
-	}
-	y := transformed(complexPlanes{parity(0), parity(1)}, batch, m, beside)
+	parities := planesOf(permute(reshape(z.re, uop.ShapeOf(batch, m, 2, beside)), []int{0, 1, 3, 2}))
+	y := transform(parities, batch, m, beside, false, 1)
 	// X[k] = (y[k] + conj y[m-k])/2 - i w^k (y[k] - conj y[m-k])/2 for k from 0 to m, y[m] being y[0].
 	around := y.both(func(u *uop.UOp) *uop.UOp { return cat([]*uop.UOp{u, shrinkAxis(u, 1, uop.N(0), uop.N(1))}, 1) })
 	mirror := around.both(func(u *uop.UOp) *uop.UOp { return flip(u, 1) }).conjugate()
@@ -385,7 +374,7 @@ func realFFT(x *uop.UOp, n int64, axis int, norm Norm) complexPlanes {
 	odd := complexPlanes{sub(around.im, mirror.im), sub(mirror.re, around.re)} // -i times the difference
 	odd = odd.times(halfRoots(z.re.Graph(), half, n, z.re.DType))
 	y = complexPlanes{mul(add(even.re, odd.re), 0.5), mul(add(even.im, odd.im), 0.5)}
-	return norm.scaled(y, n, false).both(shaped)
+	return y.scaled(norm.factor(n, false)).both(shaped)
 }
 
 // halfRoots are e^(-2πi k/n) for k from 0 to below count, along the middle axis of three.
@@ -445,8 +434,8 @@ func inverseRealFFT(z complexPlanes, n int64, axis int, norm Norm) *uop.UOp {
 	var x *uop.UOp
 	if n%2 != 0 {
 		rest := mirrored(1, half)
-		all := complexPlanes{cat([]*uop.UOp{z.re, rest.re}, 1), cat([]*uop.UOp{z.im, rest.im}, 1)}
-		x = inverseOf(all, batch, n, beside).re
+		all := complexPlanes{cat([]*uop.UOp{z.re, rest.re}, 1), cat([]*uop.UOp{z.im, rest.im}, 1)}.stored()
+		x = transform(all, batch, n, beside, true, norm.factor(n, true)).re
 	} else {
 		// The packed transform of realFFT, backwards: y[k] = (X[k] + conj X[m-k]) + i w^-k (X[k] - conj X[m-k]).
 		m := n / 2
@@ -454,10 +443,10 @@ func inverseRealFFT(z complexPlanes, n int64, axis int, norm Norm) *uop.UOp {
 		mirror := mirrored(1, half)
 		even := complexPlanes{add(front.re, mirror.re), add(front.im, mirror.im)}
 		odd := complexPlanes{sub(front.re, mirror.re), sub(front.im, mirror.im)}.times(halfRoots(g, m, n, dt).conjugate())
-		y := inverseOf(complexPlanes{sub(even.re, odd.im), add(even.im, odd.re)}, batch, m, beside)
-		x = stack([]*uop.UOp{y.re, y.im}, 2)
+		y := transform(complexPlanes{sub(even.re, odd.im), add(even.im, odd.re)}.stored(), batch, m, beside, true, norm.factor(n, true))
+		x = permute(y.packed(), []int{0, 1, 3, 2})
 	}
-	return reshape(norm.scaled(complexPlanes{x, nil}, n, true).re, shape)
+	return reshape(x, shape)
 }
 
 // FFTN is FFT over several axes, all of them if none are given. sizes are the lengths along them, nil for those of x.

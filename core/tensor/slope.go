@@ -42,6 +42,9 @@ func (f elementwise) Gradient(g, u *uop.UOp) []*uop.UOp {
 // detach(value) + long formula - detach(long formula). The compiler leaves out the two formulas, as their difference is 0.
 func Composed(u *uop.UOp) *uop.UOp {
 	v := u.Src[0]
+	if s, ok := u.Arg.(stated); ok && s.rule == passesOfTransform {
+		return passes(u.Src[1], s.numbers, uop.SortsUnfused)
+	}
 	if f, ok := u.Arg.(elementwise); ok && f.long != nil {
 		long := f.long(u.Src[1:]...)
 		return add(detach(v), sub(long, detach(long)))

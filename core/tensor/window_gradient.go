@@ -53,6 +53,7 @@ const (
 	gradientOfShared    // of the second source, which is taken where the third one is computed anyway
 	gradientOfScattered // of products at places: the axis
 	gradientOfRoll      // shifts, then axes
+	passesOfTransform   // batch, length, elements beside, 1 for the inverse, the bits of the factor
 	sortedByDigits      // no gradient: 1 for positions, and 1 if these are the value
 	sortedByNetwork     // the same, and the axis that the rows were taken from
 	sortedValues        // no gradient: the axis, 1 for descending order
@@ -61,7 +62,7 @@ const (
 	positionOfMin
 )
 
-var statedNames = [...]string{"other", "product", "windows", "convolution", "gather", "take", "linear", "cholesky", "triangular_solve", "solve", "inverse", "qr", "eigh", "eig", "svd", "determinant", "lu", "pseudo_inverse", "holomorphic", "columns", "transposed_convolution", "recurrence", "unrolled", "alignment", "shares", "least_squares", "dynamic_slice", "dynamic_update_slice", "reduce_precision", "shared", "scattered_products", "roll", "radix_sort", "network_sort", "sort", "argsort", "argmax", "argmin"}
+var statedNames = [...]string{"other", "product", "windows", "convolution", "gather", "take", "linear", "cholesky", "triangular_solve", "solve", "inverse", "qr", "eigh", "eig", "svd", "determinant", "lu", "pseudo_inverse", "holomorphic", "columns", "transposed_convolution", "recurrence", "unrolled", "alignment", "shares", "least_squares", "dynamic_slice", "dynamic_update_slice", "reduce_precision", "shared", "scattered_products", "roll", "transform", "radix_sort", "network_sort", "sort", "argsort", "argmax", "argmin"}
 
 // A rule without a name does not compile.
 var _ = [1]struct{}{}[len(statedNames)-1-int(positionOfMin)]
@@ -89,7 +90,7 @@ func (s stated) Name() string {
 // Linear reports whether the value is linear in each source (gradient.Linear).
 func (s stated) Linear() bool {
 	switch s.rule {
-	case gradientOfWindows, gradientOfColumns, gradientOfConvolution, gradientOfTransposed, gradientOfGather, gradientOfTake, gradientOfLinear, gradientOfSlice, gradientOfPrecision, gradientOfRoll:
+	case gradientOfWindows, gradientOfColumns, gradientOfConvolution, gradientOfTransposed, gradientOfGather, gradientOfTake, gradientOfLinear, gradientOfSlice, gradientOfPrecision, gradientOfRoll, passesOfTransform:
 		return true
 	}
 	return false
@@ -102,7 +103,7 @@ func (s stated) Shares() bool { return s.rule == gradientOfShared }
 // by networks wherever they can.
 func (s stated) IsLate(u *uop.UOp, sorts uop.Sorts) bool {
 	switch s.rule {
-	case sortedByNetwork:
+	case sortedByNetwork, passesOfTransform:
 		return true
 	case sortedByDigits:
 		return sorts == uop.SortsParallel && (s.numbers[0] == 0 || u.Src[1].DType.Itemsize() <= 4) || sorts == uop.SortsByRow && suitsRows(u.Src[1], s.numbers[0] == 1, false)
@@ -112,6 +113,9 @@ func (s stated) IsLate(u *uop.UOp, sorts uop.Sorts) bool {
 
 // Late is that network or SORT. Keys and their positions are sorted once.
 func (s stated) Late(u *uop.UOp, sorts uop.Sorts, made map[*uop.UOp][]*uop.UOp) *uop.UOp {
+	if s.rule == passesOfTransform {
+		return passes(u.Src[1], s.numbers, sorts)
+	}
 	key, positions, which := u.Src[1], s.numbers[0] == 1, s.numbers[1]
 	numbers := slices.Clone(s.numbers)
 	numbers[1] = 0
@@ -220,6 +224,8 @@ func (s stated) Gradient(g, u *uop.UOp) []*uop.UOp {
 		return scatteredProductsRule(g, u, int(s.numbers[0]))
 	case gradientOfRoll:
 		return []*uop.UOp{nil, rollRule(g, s.numbers)}
+	case passesOfTransform:
+		return []*uop.UOp{nil, transformRule(g, u)}
 	case gradientOfPrecision:
 		return []*uop.UOp{nil, reducePrecision(g, s.numbers[0], s.numbers[1])}
 	case sortedByDigits, sortedByNetwork, sortedValues, sortedPositions, positionOfMax, positionOfMin:

@@ -120,10 +120,8 @@ func (u *UOp) Packed() *UOp {
 	case u.Op == Complex && len(u.Src) == 1:
 		return u.Src[0].Reshape(Shape{u.Shape()[0], N(2)})
 	case u.Op == Complex:
-		if re := u.Src[0]; re.Op == Reshape && re.Src[0].Op == Shrink {
-			if p := re.Src[0].Src[0]; len(p.Shape()) == len(u.Shape())+1 && p.Shape()[len(u.Shape())].IsNum(2) && p.Unpacked() == u {
-				return p
-			}
+		if p := packedAlready(u.Src[0], u.Src[1]); p != nil {
+			return p.Reshape(append(append(Shape(nil), u.Shape()...), N(2)))
 		}
 		return interleave(u.Src[0], u.Src[1])
 	}
@@ -147,6 +145,28 @@ func (u *UOp) Packed() *UOp {
 		return x.Shrink(append(u.MovementPairs(), whole))
 	}
 	panic("uop.Packed: " + u.Op.String())
+}
+
+// packedAlready is the tensor of whose last axis two planes are the first and the second element, nil if there is none.
+func packedAlready(re, im *UOp) *UOp {
+	for re.Op == Reshape && im.Op == Reshape {
+		re, im = re.Src[0], im.Src[0]
+	}
+	if re.Op != Shrink || im.Op != Shrink || re.Src[0] != im.Src[0] {
+		return nil
+	}
+	p := re.Src[0]
+	s, n := p.Shape(), len(p.Shape())-1
+	first, second := re.MovementPairs(), im.MovementPairs()
+	for i := range n {
+		if !first[i].Lo.IsNum(0) || first[i].Hi != s[i] || second[i] != first[i] {
+			return nil
+		}
+	}
+	if !s[n].IsNum(2) || !first[n].Lo.IsNum(0) || !first[n].Hi.IsNum(1) || !second[n].Lo.IsNum(1) || !second[n].Hi.IsNum(2) {
+		return nil
+	}
+	return p
 }
 
 // interleave are two tensors of one shape along a new last axis.

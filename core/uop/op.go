@@ -167,6 +167,7 @@ const (
 	SortsInOrder  Sorts = iota // loops whose iterations run in order
 	SortsParallel              // loops whose iterations are independent
 	SortsByRow                 // SORT
+	SortsUnfused               // loops whose iterations run in order; kernels are not fused
 )
 
 // OpByName finds an operation by its upper-case name.

@@ -51,7 +51,7 @@ type Options struct {
 func (o *Options) Sorts() uop.Sorts {
 	switch {
 	case o == nil:
-		return uop.SortsInOrder
+		return uop.SortsUnfused
 	case o.Invocations:
 		return uop.SortsParallel
 	case o.SortsRows:
