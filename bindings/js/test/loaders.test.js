@@ -56,6 +56,10 @@ test('broken files are refused', () => {
   assert.strictEqual(safetensors.parse(file(entry(), 8)).totalSize, 8)
   const complex = entry({ dtype: 'C64', shape: [1] })
   assert.deepStrictEqual(safetensors.parse(file(complex, 8)).tensors.a, { dtype: 'C64', shape: [1], data: new Float32Array(2) })
+  for (const dtype of ['F8_E8M0', 'F8_E4M3FNUZ', 'F8_E5M2FNUZ']) { // their bits
+    const { data } = safetensors.parse(file(entry({ dtype, shape: [8] }), 8)).tensors.a
+    assert.deepStrictEqual(data, new Uint8Array(8))
+  }
   for (const bad of [
     file(entry(), 4), file(entry({ shape: [3] }), 8), file(entry({ dtype: 'Q4' }), 8), file(entry({ shape: [-2] }), 8),
     file(entry({ data_offsets: [4] }), 8), file('[]', 0), file('{', 0), new Uint8Array(3), new Uint8Array(8).fill(255), file({ a: 3 }, 0)
@@ -179,19 +183,23 @@ test('files of NumPy', async () => {
     const [shape, values] = numbers[name]
     const given = Array.isArray(values) ? values.flat(Infinity) : [values]
     if (name.startsWith('float16') && globalThis.Float16Array === undefined) continue
-    assert.deepStrictEqual(plain(npy.parse(bytes(text))), [shape, given], name)
+    const parsed = npy.parse(bytes(text))
+    assert.deepStrictEqual(plain(parsed), [shape, given], name)
+    assert.deepStrictEqual(npy.parse(npy.format(parsed)), parsed, name)
+    if (name.startsWith('float')) assert.deepStrictEqual(Buffer.from(npy.format(parsed)), Buffer.from(bytes(text)), name)
   }
   for (const text of archives) {
     const found = await npz.parse(bytes(text))
     assert.deepStrictEqual(Object.keys(found).sort(), ['big', 'bool[3]', 'columns', 'float16[2, 3]', 'float32[]'])
     assert.deepStrictEqual(plain(found.columns), [[2, 3, 4], Array.from({ length: 24 }, (_, i) => i)])
     assert.deepStrictEqual([found.big.dtype, ...found.big.data], ['i4', 0, 1, 2, 3, 4])
-    // Files that are cut, or changed at one place, are refused or read.
+    // Files that are cut, or changed at one place, are refused, or the same.
     const whole = bytes(text)
     for (let i = 0; i < 300; i++) {
       const broken = i % 2 === 0 ? whole.slice(0, (i * 7919) % whole.length) : whole.slice()
       if (i % 2 === 1) broken[(i * 7919) % whole.length] ^= 1 << (i % 8)
-      await npz.parse(broken).catch((error) => assert.ok(error instanceof TypeError, error.stack))
+      const read = await npz.parse(broken).catch((error) => assert.ok(error instanceof TypeError, error.stack))
+      if (read !== undefined) assert.deepStrictEqual(read, found)
     }
   }
   const file = bytes(files['float32[2, 3]'])
@@ -207,4 +215,22 @@ test('files of NumPy', async () => {
   }
   assert.throws(() => npy.parse('x'), TypeError)
   await assert.rejects(npz.parse('x'), TypeError)
+  const headed = (header) => Uint8Array.of(0x93, ...Buffer.from('NUMPY'), 1, 0, header.length, 0, ...Buffer.from(header), ...Array(16))
+  const header = (shape, type = "'<f4'", order = 'False') => `{'descr': ${type}, 'fortran_order': ${order}, 'shape': ${shape}, }`
+  for (const [shape, sizes] of [['(3L, 1)', [3, 1]], ['(2,)', [2]], ['()', []], ['(0,)', [0]]]) {
+    assert.deepStrictEqual(npy.parse(headed(header(shape))).shape, sizes)
+  }
+  for (const shape of ['(1 2)', '(2)', '(-1,)', '(1.0,)', '(1,,2)', '[2]', '(0, 99999999999999999999)']) {
+    assert.throws(() => npy.parse(headed(header(shape))), { name: 'TypeError', message: /shape .*, expected a tuple of sizes/ })
+  }
+  for (const [text, message] of [
+    [header('(5,)'), /16 bytes of elements, expected 20/], [header('(2,)', "'<f4'", '1'), /fortran_order 1/],
+    [header('(2,)', "[('a', '<f4')]"), /the type \[/], [header('(2,)', "'|O'"), /the type '\|O'/],
+    ["{'descr': '<f4', 'shape': (2,)}", /header of descr, shape/], [header('(2,)') + 'x', /expected a dict/], ['{}', /header of nothing/]
+  ]) assert.throws(() => npy.parse(headed(text)), { name: 'TypeError', message })
+  const two = new Float32Array(2)
+  for (const [tensor, message] of [
+    [3, /expected { shape, data }/], [{ shape: [2], data: [1, 2] }, /type undefined/], [{ shape: [3], data: two }, /2 numbers, expected 3/],
+    [{ shape: [1, -2], data: two }, /shape/], [{ shape: [2], data: two, dtype: 'c16' }, /expected Float64Array/]
+  ]) assert.throws(() => npy.format(tensor), { name: 'TypeError', message })
 })

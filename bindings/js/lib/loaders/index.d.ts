@@ -56,7 +56,10 @@ export class WeightMapper {
 /** Files in the format safetensors. Those in shards are read by safeLoad of nn, and files in the format GGUF by its ggufLoad. */
 export const safetensors: typeof files
 
-/** A tensor of a file of NumPy: its type as NumPy names it, b1, i4, f8; float16 are Float16Array, or bits where there is none. */
+/**
+ * A tensor of a file of NumPy: its type as NumPy names it, b1, i4, f8; float16 are Float16Array, or bits where there is none, and
+ * complex numbers, c8 and c16, real and imaginary parts in turn.
+ */
 export interface NpyTensor {
   dtype: string
   shape: number[]
@@ -64,8 +67,14 @@ export interface NpyTensor {
     Float64Array
 }
 
-/** Files of one tensor, as numpy.save writes them; numbers in columns are put in rows. What is none is a TypeError. */
-export const npy: { parse(data: Uint8Array | ArrayBuffer): NpyTensor }
+/**
+ * Files of one tensor, as numpy.save writes them; numbers in columns are put in rows. What is none is a TypeError. format writes one,
+ * of the type of its array unless it says another one.
+ */
+export const npy: {
+  parse(data: Uint8Array | ArrayBuffer): NpyTensor
+  format(tensor: Pick<NpyTensor, 'shape' | 'data'> & Partial<NpyTensor>): Uint8Array
+}
 
 /** Archives of tensors by their names, as numpy.savez and savez_compressed write them. What is none is a TypeError. */
 export const npz: { parse(data: Uint8Array | ArrayBuffer): Promise<Record<string, NpyTensor>> }

@@ -1,6 +1,6 @@
 /** Types of elements; those that JavaScript lacks are their bits, complex numbers their real and imaginary parts in turn. */
 export type DType = 'F16' | 'F32' | 'F64' | 'I8' | 'I16' | 'I32' | 'I64' | 'U8' | 'U16' | 'U32' | 'U64' | 'BOOL' | 'BF16' | 'F8_E4M3' |
-  'F8_E5M2' | 'C64'
+  'F8_E5M2' | 'F8_E8M0' | 'F8_E4M3FNUZ' | 'F8_E5M2FNUZ' | 'C64'
 
 export type TensorData = Float32Array | Float64Array | Int8Array | Int16Array | Int32Array | BigInt64Array | Uint8Array | Uint16Array |
   Uint32Array | BigUint64Array

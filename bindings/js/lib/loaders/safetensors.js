@@ -6,8 +6,9 @@ const { isOptions, show } = require('../arguments.js')
 /** Types that JavaScript lacks are their bits, complex numbers their real and imaginary parts in turn. */
 const TYPES = {
   BOOL: Uint8Array, I8: Int8Array, U8: Uint8Array, I16: Int16Array, U16: Uint16Array, I32: Int32Array, U32: Uint32Array,
-  I64: BigInt64Array, U64: BigUint64Array, F8_E4M3: Uint8Array, F8_E5M2: Uint8Array, F16: globalThis.Float16Array ?? Uint16Array,
-  BF16: Uint16Array, F32: Float32Array, F64: Float64Array, C64: Float32Array
+  I64: BigInt64Array, U64: BigUint64Array, F8_E4M3: Uint8Array, F8_E5M2: Uint8Array, F8_E8M0: Uint8Array, F8_E4M3FNUZ: Uint8Array,
+  F8_E5M2FNUZ: Uint8Array, F16: globalThis.Float16Array ?? Uint16Array, BF16: Uint16Array, F32: Float32Array, F64: Float64Array,
+  C64: Float32Array
 }
 const MOST_HEADER = 100 * 2 ** 20
 
