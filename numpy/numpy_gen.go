@@ -707,15 +707,15 @@ func HistogramBinEdges(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Te
 }
 
 // UniqueAll returns the distinct elements in ascending order.
-// Also where each is first in the flattened array, the position of each element in them, and how often each is there. NaN is equal to none.
-// Options: WithSize, WithFillValue.
+// Also where each is first in the flattened array, the position of each element in them, and how often each is there. NaN is equal to none unless equal_nan.
+// Options: WithSize, WithFillValue, WithEqualNan (false).
 func UniqueAll(x *polygrad.Tensor, opts ...polygrad.Option) (*polygrad.Tensor, *polygrad.Tensor, *polygrad.Tensor, *polygrad.Tensor) {
 	r := call("numpy.unique_all", []any{x}, opts...)
 	return r[0], r[1], r[2], r[3]
 }
 
-// UniqueValues returns the distinct elements in ascending order. NaN is equal to none.
-// Options: WithSize, WithFillValue.
+// UniqueValues returns the distinct elements in ascending order. NaN is equal to none unless equal_nan.
+// Options: WithSize, WithFillValue, WithEqualNan (false).
 func UniqueValues(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.unique_values", []any{x}, opts...)[0]
 }
@@ -1190,7 +1190,7 @@ func WithDType(dtype polygrad.DType) polygrad.Option { return polygrad.Arg("dtyp
 // WithEdgeOrder is the argument edge_order of Gradient.
 func WithEdgeOrder(edgeOrder int) polygrad.Option { return polygrad.Arg("edge_order", edgeOrder) }
 
-// WithEqualNan is the argument equal_nan of IsClose, ArrayEqual.
+// WithEqualNan is the argument equal_nan of IsClose, ArrayEqual, UniqueAll, UniqueValues.
 func WithEqualNan(equalNan bool) polygrad.Option { return polygrad.Arg("equal_nan", equalNan) }
 
 // WithFillValue is the argument fill_value of UniqueAll, UniqueValues, Union1d, Intersect1d, Setdiff1d, Setxor1d and others.

@@ -423,6 +423,20 @@ def test_derivatives_and_batches(name: str) -> None:
     np.testing.assert_allclose(vmap(f)(*batch).numpy(), np.stack([value, value]), rtol=1e-10)
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "complex64"])
+def test_nan_in_unique(dtype: str) -> None:
+    """They are one number for unique, as in NumPy, and many for unique_values."""
+    a = np.array([[np.nan, 2, -np.nan, 1], [2, np.nan, -0.0, 0]]).astype(dtype)
+    parts = {"return_index": True, "return_inverse": True, "return_counts": True}
+    for chosen in ({}, {"equal_nan": False}, {"equal_nan": True}):
+        wanted = np.unique(a, **parts, **chosen)
+        for got, want in zip(pnp.unique(Tensor(a), **parts, **chosen), wanted, strict=True):
+            np.testing.assert_array_equal(got.numpy(), want)
+    np.testing.assert_array_equal(pnp.unique(a).numpy(), np.unique(a))
+    np.testing.assert_array_equal(pnp.unique_values(a).numpy(), np.unique(a, equal_nan=False))
+    assert pnp.unique(a, size=5, fill_value=7, equal_nan=True).tolist()[4:] == [7]
+
+
 def test_sizes() -> None:
     """With size a result has as many elements as are asked for, also in a batch."""
     x = Tensor([3, 0, 3, 1])
@@ -540,6 +554,10 @@ def test_functions_of_functions() -> None:
         (lambda: pnp.unique_values([1], size=-1), ValueError, "unique_values: size: -1"),
         (lambda: pnp.linalg.matrix_norm(pnp.ones((2, 2)), ord="x"), ValueError, "matrix_norm: ord"),
         (lambda: pnp.isdtype(pnp.int8, "whole"), ValueError, "isdtype: kind: "),
+        (lambda: pnp.cumulative_sum(pnp.ones((2, 2))), ValueError, "cumulative_sum: axis: None"),
+        (lambda: pnp.cumulative_prod(pnp.ones((2, 2))), ValueError, "cumulative_prod: axis: None"),
+        (lambda: pnp.flipud(2.0), ValueError, "flipud: x: .* 1 or more dimensions"),
+        (lambda: pnp.fliplr([1.0]), ValueError, "fliplr: x: .* 2 or more dimensions"),
         (lambda: pnp.resize([1.0, 2], (-2, 2)), ValueError, "resize: new_shape: has a size of -2"),
         (lambda: pnp.arange(0, 3, 0), ValueError, "arange: step: 0, expected another number"),
         (lambda: pnp.arange(0, math.inf), ValueError, "arange: stop: inf, expected a number"),

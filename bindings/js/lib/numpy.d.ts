@@ -699,20 +699,20 @@ export function histogramBinEdges(x: Tensor, options: { bins?: Operand, range?: 
 /**
  * The distinct elements in ascending order.
  * Also where each is first in the flattened array, the position of each element in them, and how often each is there. NaN is equal
- * to none.
+ * to none unless equalNan.
  * @param size 0 or more
  */
-export function uniqueAll(x: Tensor, size?: number | null, fillValue?: Scalar | null): [Tensor, Tensor, Tensor, Tensor]
-export function uniqueAll(x: Tensor, size: number | null, options: { fillValue?: Scalar | null }): [Tensor, Tensor, Tensor, Tensor]
-export function uniqueAll(x: Tensor, options: { size?: number | null, fillValue?: Scalar | null }): [Tensor, Tensor, Tensor, Tensor]
+export function uniqueAll(x: Tensor, size?: number | null, fillValue?: Scalar | null, equalNan?: boolean): [Tensor, Tensor, Tensor, Tensor]
+export function uniqueAll(x: Tensor, size: number | null, options: { fillValue?: Scalar | null, equalNan?: boolean }): [Tensor, Tensor, Tensor, Tensor]
+export function uniqueAll(x: Tensor, options: { size?: number | null, fillValue?: Scalar | null, equalNan?: boolean }): [Tensor, Tensor, Tensor, Tensor]
 
 /**
- * The distinct elements in ascending order. NaN is equal to none.
+ * The distinct elements in ascending order. NaN is equal to none unless equalNan.
  * @param size 0 or more
  */
-export function uniqueValues(x: Tensor, size?: number | null, fillValue?: Scalar | null): Tensor
-export function uniqueValues(x: Tensor, size: number | null, options: { fillValue?: Scalar | null }): Tensor
-export function uniqueValues(x: Tensor, options: { size?: number | null, fillValue?: Scalar | null }): Tensor
+export function uniqueValues(x: Tensor, size?: number | null, fillValue?: Scalar | null, equalNan?: boolean): Tensor
+export function uniqueValues(x: Tensor, size: number | null, options: { fillValue?: Scalar | null, equalNan?: boolean }): Tensor
+export function uniqueValues(x: Tensor, options: { size?: number | null, fillValue?: Scalar | null, equalNan?: boolean }): Tensor
 
 /**
  * The distinct elements of both arrays in ascending order.

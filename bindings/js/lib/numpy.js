@@ -595,11 +595,11 @@ function histogramBinEdges (x, ...args) {
 }
 
 function uniqueAll (x, ...args) {
-  return functionOf('numpy.unique_all', 'size fillValue').all(tensorOf(x, 'numpy.uniqueAll: x'), args)
+  return functionOf('numpy.unique_all', 'size fillValue equalNan:b').all(tensorOf(x, 'numpy.uniqueAll: x'), args)
 }
 
 function uniqueValues (x, ...args) {
-  return functionOf('numpy.unique_values', 'size fillValue').one(tensorOf(x, 'numpy.uniqueValues: x'), args)
+  return functionOf('numpy.unique_values', 'size fillValue equalNan:b').one(tensorOf(x, 'numpy.uniqueValues: x'), args)
 }
 
 function union1d (x, ...args) {

@@ -743,6 +743,11 @@ def test_sets_and_searches_have_numpys_order(dtype: Any) -> None:
     x, ascending = Tensor(a), np.sort(a)
     for got, want in zip(pnp.unique_all(x), np.unique_all(a), strict=True):
         np.testing.assert_array_equal(got.numpy(), want)
+    parts = {"return_index": True, "return_inverse": True, "return_counts": True}
+    for equal_nan in (True, False):
+        wanted = np.unique(a, **parts, equal_nan=equal_nan)
+        for got, want in zip(pnp.unique(x, **parts, equal_nan=equal_nan), wanted, strict=True):
+            np.testing.assert_array_equal(got.numpy(), want)
     for side in ("left", "right"):
         np.testing.assert_array_equal(
             pnp.searchsorted(Tensor(ascending), x, side=side).numpy(),

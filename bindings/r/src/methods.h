@@ -403,8 +403,8 @@ static const Param p562[] = {{"bins", 't', 0}, {"right", 'b', 0}};
 static const Param p563[] = {{"weights", 't', 1}, {"minlength", 'i', 0}, {"length", 'i', 1}};
 static const Param p564[] = {{"bins", 'o', 0}, {"range", 'F', 1}, {"weights", 't', 1}, {"density", 'b', 0}};
 static const Param p565[] = {{"bins", 'o', 0}, {"range", 'F', 1}, {"weights", 't', 1}};
-static const Param p566[] = {{"size", 'i', 1}, {"fill_value", 'n', 1}};
-static const Param p567[] = {{"size", 'i', 1}, {"fill_value", 'n', 1}};
+static const Param p566[] = {{"size", 'i', 1}, {"fill_value", 'n', 1}, {"equal_nan", 'b', 0}};
+static const Param p567[] = {{"size", 'i', 1}, {"fill_value", 'n', 1}, {"equal_nan", 'b', 0}};
 static const Param p568[] = {{"y", 't', 0}, {"size", 'i', 1}, {"fill_value", 'n', 1}};
 static const Param p569[] = {{"y", 't', 0}, {"size", 'i', 1}, {"fill_value", 'n', 1}};
 static const Param p570[] = {{"y", 't', 0}, {"size", 'i', 1}, {"fill_value", 'n', 1}};
@@ -1094,8 +1094,8 @@ static const Method methods[] = {
     {"numpy.bincount", "x", p563, 3, 'm', 1, 0, 0},
     {"numpy.histogram", "x", p564, 4, 'm', 2, 0, 0},
     {"numpy.histogram_bin_edges", "x", p565, 3, 'm', 1, 0, 0},
-    {"numpy.unique_all", "x", p566, 2, 'm', 4, 6, 0},
-    {"numpy.unique_values", "x", p567, 2, 'm', 1, 0, 0},
+    {"numpy.unique_all", "x", p566, 3, 'm', 4, 6, 0},
+    {"numpy.unique_values", "x", p567, 3, 'm', 1, 0, 0},
     {"numpy.union1d", "x", p568, 3, 'm', 1, 0, 0},
     {"numpy.intersect1d", "x", p569, 3, 'm', 1, 0, 0},
     {"numpy.setdiff1d", "x", p570, 3, 'm', 1, 0, 0},

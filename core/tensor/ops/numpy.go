@@ -306,7 +306,10 @@ func (a *Args) fill() any {
 	return nil
 }
 
-const bySize = "size int? [0,], fill_value number?"
+const (
+	bySize   = "size int? [0,], fill_value number?"
+	joinsNaN = ", equal_nan bool = false"
+)
 
 // uniques are the values, their first positions, the positions of elements in them and their counts.
 func (a *Args) uniques(x *uop.UOp, equalNaN bool) ([]*uop.UOp, error) {
@@ -823,9 +826,9 @@ counts are divided by their sum and the width of the interval.`, func(a *Args) (
 				_, edges, err := a.bins()
 				return edges, err
 			}),
-			severalInNumpy("values indices inverse_indices counts", "unique_all", bySize, "The distinct elements in ascending order.\nAlso where each is first in the flattened array, the position of each element in them, and how often each is there. NaN is equal to none.", func(a *Args) ([]*uop.UOp, error) { return a.uniques(a.X, false) }),
-			inNumpy("unique_values", bySize, "The distinct elements in ascending order. NaN is equal to none.", func(a *Args) (*uop.UOp, error) {
-				r, err := a.uniques(a.X, false)
+			severalInNumpy("values indices inverse_indices counts", "unique_all", bySize+joinsNaN, "The distinct elements in ascending order.\nAlso where each is first in the flattened array, the position of each element in them, and how often each is there. NaN is equal to none unless equal_nan.", func(a *Args) ([]*uop.UOp, error) { return a.uniques(a.X, a.bool("equal_nan")) }),
+			inNumpy("unique_values", bySize+joinsNaN, "The distinct elements in ascending order. NaN is equal to none unless equal_nan.", func(a *Args) (*uop.UOp, error) {
+				r, err := a.uniques(a.X, a.bool("equal_nan"))
 				if err != nil {
 					return nil, err
 				}

@@ -462,12 +462,55 @@ def dsplit(x: Operand, parts: int | Sequence[int]) -> list[Tensor]:
 
 def fliplr(x: Operand, /) -> Tensor:
     """Return the order of columns reversed."""
-    return _operations.flip(x, 1)
+    return _operations.flip(_with_axes(x, 2), 1)
 
 
 def flipud(x: Operand, /) -> Tensor:
     """Return the order of rows reversed."""
-    return _operations.flip(x, 0)
+    return _operations.flip(_with_axes(x, 1), 0)
+
+
+def _with_axes(x: Operand, least: int) -> Tensor:
+    """Return x as a tensor that has some axes or more."""
+    x = _array(x)
+    if x.ndim < least:
+        raise wrong("x", x, f"a tensor of {least} or more dimensions")
+    return x
+
+
+def cumulative_sum(
+    x: Operand,
+    axis: int | None = None,
+    dtype: Any = None,
+    include_initial: builtins.bool = False,
+) -> Tensor:
+    """Return the sums of all elements up to each one; axis may be missing for vectors."""
+    x = _vector_unless(x, axis)
+    return _operations.cumulative_sum(x, axis, dtype, include_initial)
+
+
+def cumulative_prod(
+    x: Operand,
+    axis: int | None = None,
+    dtype: Any = None,
+    include_initial: builtins.bool = False,
+) -> Tensor:
+    """Return the products of all elements up to each one; axis may be missing for vectors."""
+    x = _vector_unless(x, axis)
+    return _operations.cumulative_prod(x, axis, dtype, include_initial)
+
+
+cumsum = _operations.cumulative_sum
+
+cumprod = _operations.cumulative_prod
+
+
+def _vector_unless(x: Operand, axis: int | None) -> Tensor:
+    """Return x as a tensor, a vector if no axis is given."""
+    x = _array(x)
+    if axis is None and x.ndim > 1:
+        raise wrong("axis", axis, f"one of the {x.ndim} axes")
+    return x
 
 
 def pad(x: Operand, width: Any, mode: str = "constant", constant_values: float = 0) -> Tensor:
@@ -636,9 +679,16 @@ class UniqueAll(NamedTuple):
     counts: Tensor
 
 
-def unique_all(x: Operand, /, *, size: int | None = None, fill_value: Any = None) -> UniqueAll:
+def unique_all(
+    x: Operand,
+    /,
+    *,
+    size: int | None = None,
+    fill_value: Any = None,
+    equal_nan: builtins.bool = False,
+) -> UniqueAll:
     """Return the distinct elements in order, their first positions, inverse and counts."""
-    return UniqueAll(*_operations.unique_all(x, size, fill_value))
+    return UniqueAll(*_operations.unique_all(x, size, fill_value, equal_nan))
 
 
 def unique_counts(x: Operand, /, **sized: Any) -> UniqueCounts:
@@ -658,10 +708,15 @@ def unique(
     return_index: builtins.bool = False,
     return_inverse: builtins.bool = False,
     return_counts: builtins.bool = False,
+    *,
+    equal_nan: builtins.bool = True,
     **sized: Any,
 ) -> Any:
-    """Return the distinct elements in order, and on request what unique_all has beside them."""
-    found = unique_all(x, **sized)
+    """Return the distinct elements in order, and on request what unique_all has beside them.
+
+    NaN are equal, as in NumPy.
+    """
+    found = unique_all(x, equal_nan=equal_nan, **sized)
     asked = (True, return_index, return_inverse, return_counts)
     parts = [part for part, wanted in zip(found, asked) if wanted]
     return tuple(parts) if len(parts) > 1 else parts[0]

@@ -98,10 +98,6 @@ __all__ = [
     "count_nonzero",
     "cov",
     "cross",
-    "cumprod",
-    "cumsum",
-    "cumulative_prod",
-    "cumulative_sum",
     "deg2rad",
     "degrees",
     "delete",
@@ -1492,22 +1488,24 @@ def unique_all(
     x: Operand,
     size: int | None = None,
     fill_value: float | None = None,
+    equal_nan: bool = False,
 ) -> tuple[Tensor, ...]:
     """The distinct elements in ascending order.
 
     Also where each is first in the flattened array, the position of each element in them, and how
-    often each is there. NaN is equal to none.
+    often each is there. NaN is equal to none unless equal_nan.
     """
-    return array(x)._call(_UNIQUE_ALL, size, fill_value)
+    return array(x)._call(_UNIQUE_ALL, size, fill_value, equal_nan)
 
 
 def unique_values(
     x: Operand,
     size: int | None = None,
     fill_value: float | None = None,
+    equal_nan: bool = False,
 ) -> Tensor:
-    """The distinct elements in ascending order. NaN is equal to none."""
-    return array(x)._call1(_UNIQUE_VALUES, size, fill_value)
+    """The distinct elements in ascending order. NaN is equal to none unless equal_nan."""
+    return array(x)._call1(_UNIQUE_VALUES, size, fill_value, equal_nan)
 
 
 def union1d(
