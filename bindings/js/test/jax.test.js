@@ -526,3 +526,18 @@ test('objects keep the order of their keys', () => {
   assert.strictEqual(keys(jit(grad(loss))({ b: x, a: { d: x, c: 1 } })), wanted)
   assert.strictEqual(keys(vmap((t) => ({ z: t.b, a: t.a.c }))(given)), '{"z":0,"a":0}')
 })
+
+test('grids are of vectors, and convolutions have a stride for each axis', () => {
+  const [image, kernel] = [np.ones([1, 1, 4, 4]), np.ones([1, 1, 2, 2])]
+  for (const strides of [[], [2], [2, 2, 2]]) {
+    const message = /: strides: \[.*\], expected one for each of 2 axes$/
+    for (const f of [lax.conv, lax.convGeneralDilated, lax.convTranspose]) {
+      assert.throws(() => f(image, kernel, strides, 'SAME'), { name: 'TypeError', message })
+    }
+  }
+  assert.deepStrictEqual(lax.conv(image, kernel, [2, 1], 'SAME').shape, [1, 1, 2, 4])
+  assert.deepStrictEqual(lax.convTranspose(image, kernel, [2, 1], 'SAME').shape, [1, 1, 8, 4])
+  for (const [x, n] of [[np.ones([2, 2]), 2], [3, 0]]) {
+    assert.throws(() => np.meshgrid([np.ones([2]), x]), { name: 'TypeError', message: `meshgrid: xs[1]: has ${n} dimensions, expected 1` })
+  }
+})

@@ -52,7 +52,8 @@ export type RecursiveArray<T> = T | RecursiveArray<T>[]
 /** Typed arrays that hold the elements of arrays. */
 export type DataArray = Float32Array | Float64Array | Int8Array | Uint8Array | Int16Array | Uint16Array | Int32Array | Uint32Array |
   BigInt64Array | BigUint64Array
-export type ArrayLike = Array | number | boolean
+/** Complex numbers are { re, im }. */
+export type ArrayLike = Array | number | boolean | { re: number, im: number }
 
 /** A function with dispose(), after which it holds nothing that it has compiled or kept. */
 export type OwnedFunction<F extends Function> = F & { dispose: () => void }

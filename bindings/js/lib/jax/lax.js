@@ -6,6 +6,7 @@ const X = require('../lax.js')
 const special = require('../special.js')
 const func = require('../func/index.js')
 const { show } = require('../arguments.js')
+const { PolygradError } = require('../library.js')
 const { Array: JaxArray, call } = require('./array.js')
 const { typeOf: typeNamed } = require('./types.js')
 const { arrayLike, defineAll, lifted, liftedOperation, promotedTensors, results, tensorOf, wrapped} = require('./call.js')
@@ -17,7 +18,15 @@ const floating = (x) => describe(x).dtype.isFloat ? x : x.cast('float32')
 /** Images and kernels in one type. */
 const pair = (f) => (lhs, rhs, ...rest) => f(...promotedTensors([lhs, rhs]), ...rest)
 
-const convolution = pair((lhs, rhs, strides, padding, { lhsDilation, rhsDilation, featureGroupCount = 1 } = {}) =>
+/** Images and kernels in one type, with a stride for each axis that is neither of batches nor of channels. */
+const strided = (f) => pair((lhs, rhs, strides, ...rest) => {
+  const axes = shapeOf(lhs).length - 2
+  const fits = !Array.isArray(strides) || strides.length === axes
+  if (!fits) throw new PolygradError(`strides: ${show(strides)}, expected one for each of ${axes} axes`)
+  return f(lhs, rhs, strides, ...rest)
+})
+
+const convolution = strided((lhs, rhs, strides, padding, { lhsDilation, rhsDilation, featureGroupCount = 1 } = {}) =>
   X.convGeneralDilated(lhs, rhs, {
     windowStrides: strides,
     padding: padding === 'SAME_LOWER' ? lowerPadding(lhs, rhs, strides, lhsDilation, rhsDilation) : flatten(padding),
@@ -53,7 +62,7 @@ const own = defineAll({
     (lhs, rhs, strides, padding, lhsDilation, rhsDilation) => convolution(lhs, rhs, strides, padding, { lhsDilation, rhsDilation }),
   'convGeneralDilated(lhs:n, rhs:n, windowStrides, padding, options?:o)': convolution,
   'convTranspose(lhs:n, rhs:n, strides, padding, options?:o)':
-    pair((lhs, rhs, strides, padding, { rhsDilation, transposeKernel = false } = {}) =>
+    strided((lhs, rhs, strides, padding, { rhsDilation, transposeKernel = false } = {}) =>
       X.convTranspose(lhs, rhs, {
         strides, padding: transposedPadding(padding, rhs, rhsDilation), ...given({ rhsDilation }), transposeKernel
       })),

@@ -516,6 +516,10 @@ function meshgrid (xs, { indexing = 'xy' } = {}) {
   if (indexing !== 'xy' && indexing !== 'ij') throw new RangeError(`meshgrid: indexing: ${show(indexing)}, expected xy or ij`)
   return call(() => {
     const given = xs.map((x, i) => tensorOf(arrayLike(x, `meshgrid: xs[${i}]`)))
+    given.forEach((x, i) => {
+      const { length } = shapeOf(x)
+      if (length !== 1) throw new TypeError(`meshgrid: xs[${i}]: has ${length} dimensions, expected 1`)
+    })
     const lengths = given.map(sizeOf)
     const order = indexing === 'xy' && given.length > 1 ? [1, 0, ...[...given.keys()].slice(2)] : [...given.keys()]
     const shape = order.map((i) => lengths[i])

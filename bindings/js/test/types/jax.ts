@@ -47,6 +47,10 @@ same<typeof batched, Array>(true)
 const compiled = jit((p: Network) => p)(network)
 same<typeof compiled, Network>(true)
 
+// Complex numbers, too.
+const turned = np.ones([2]).mul({ re: 0, im: 1 })
+same<typeof turned, Array>(true)
+
 // @ts-expect-error: an argument of another type
 grad(loss)(x, x)
 // @ts-expect-error: no such argument
