@@ -168,6 +168,31 @@ setMethod("qnorm", "Tensor", function(p, mean = 0, sd = 1, lower.tail = TRUE, lo
   mean + sd * (if (lower.tail) z else -z)
 })
 
+mean.Tensor <- function(x, axis = NULL, keepdim = FALSE, na.rm = FALSE, trim = 0, ...) {
+  if (...length() > 0L) raise("mean: a tensor takes no arguments but axis, keepdim, na.rm and trim")
+  need_flag("mean", "na.rm", na.rm)
+  if (!identical(trim, 0)) return(trimmed_mean(x, axis, keepdim, na.rm, trim))
+  if (na.rm) return(sum(x, axis = axis, keepdim = keepdim, na.rm = TRUE) / sum(!is.na(x), axis = axis, keepdim = keepdim))
+  tensor_methods$mean(wide("mean", x), axis, keepdim)
+}
+
+diff.Tensor <- function(x, lag = 1L, differences = 1L, ...) {
+  need_size("diff", "lag", lag)
+  need_size("diff", "differences", differences)
+  along <- function(x, places) if (length(.Call(C_sizes, x)) == 1L) x[places] else x[places, , drop = FALSE]
+  rows <- .Call(C_shape, x)[1L]
+  once <- function(x, n = .Call(C_shape, x)[1L], left = max(n - lag, 0)) along(x, seq_len(left) + min(lag, n)) - along(x, seq_len(left))
+  Reduce(function(x, i) once(x), seq_len(min(differences, rows + 1)), x)
+}
+
+rev.Tensor <- function(x) {
+  .External(C_op, OP_FLIP, flat_columns(x), 1L)
+}
+
+sort.Tensor <- function(x, decreasing = FALSE, ...) {
+  .External(C_op, OP_SORT, flat_columns(x), 1L, decreasing)[[1L]]
+}
+
 quantile.Tensor <- function(x, probs = seq(0, 1, 0.25), na.rm = FALSE, names = TRUE, type = 7, ...) {
   quantiles(x, probs, na.rm, type)
 }

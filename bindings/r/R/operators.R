@@ -147,14 +147,6 @@ joining <- list(
   min = function(a, b) tensor_methods$minimum(a, b)
 )
 
-mean.Tensor <- function(x, axis = NULL, keepdim = FALSE, na.rm = FALSE, trim = 0, ...) {
-  if (...length() > 0L) raise("mean: a tensor takes no arguments but axis, keepdim, na.rm and trim")
-  need_flag("mean", "na.rm", na.rm)
-  if (!identical(trim, 0)) return(trimmed_mean(x, axis, keepdim, na.rm, trim))
-  if (na.rm) return(sum(x, axis = axis, keepdim = keepdim, na.rm = TRUE) / sum(!is.na(x), axis = axis, keepdim = keepdim))
-  tensor_methods$mean(wide("mean", x), axis, keepdim)
-}
-
 #' The mean without the share trim of elements at either end of their order.
 trimmed_mean <- function(x, axis, keepdim, na.rm, trim) {
   if (!is.numeric(trim) || length(trim) != 1L || is.na(trim)) raise(sprintf("mean: trim: %s, expected a number", brief(trim)))
@@ -177,17 +169,9 @@ is.nan.Tensor <- is.na.Tensor
 is.infinite.Tensor <- function(x) .External(C_op, OP_ISINF, x)
 is.finite.Tensor <- function(x) .External(C_op, OP_ISFINITE, x)
 
-rev.Tensor <- function(x) {
-  .External(C_op, OP_FLIP, flat_columns(x), 1L)
-}
-
 c.Tensor <- function(...) {
   parts <- lapply(Filter(Negate(is.null), list(...)), function(x) flat_columns(if (is_tensor(x)) x else Tensor(x)))
   .External(C_op, OP_CAT, parts, 1L)
-}
-
-sort.Tensor <- function(x, decreasing = FALSE, ...) {
-  .External(C_op, OP_SORT, flat_columns(x), 1L, decreasing)[[1L]]
 }
 
 # cbind() and rbind(): a vector is a column or a row, a number is repeated.
@@ -221,19 +205,6 @@ methods::setMethod("rbind2", methods::signature("ANY", "Tensor"), function(x, y,
 # Functions of R that compute Tensors of Tensors. Others of R's functions see numbers.
 
 rep.Tensor <- function(x, ...) flat_columns(x)[rep(seq_len(length(x)), ...)]
-
-diff.Tensor <- function(x, lag = 1L, differences = 1L, ...) {
-  need_size("diff", "lag", lag)
-  need_size("diff", "differences", differences)
-  along <- function(x, places) if (length(.Call(C_sizes, x)) == 1L) x[places] else x[places, , drop = FALSE]
-  # After as many as there are rows, none is left.
-  for (i in seq_len(min(differences, .Call(C_shape, x)[1L] + 1))) {
-    n <- .Call(C_shape, x)[1L]
-    lag <- min(lag, n)
-    x <- along(x, seq_len(max(n - lag, 0L)) + lag) - along(x, seq_len(max(n - lag, 0L)))
-  }
-  x
-}
 
 as_columns <- function(x) if (length(.Call(C_sizes, x)) > 1L) x else .External(C_op, OP_RESHAPE, x, c(-1L, 1L))
 
