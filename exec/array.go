@@ -294,6 +294,9 @@ func finish(q device.Queue) error {
 // OwnMemory reports whether the device has memory of its own, on which Arrays stay.
 func (e *Executor) OwnMemory() bool { return !e.pool.limits.HostMemory }
 
+// LimitedReach reports whether the device copies buffers that lie far from the others of a launch.
+func (e *Executor) LimitedReach() bool { return e.pool.limits.Reach > 0 }
+
 // Counts are what a device has done.
 type Counts = device.Counts
 

@@ -30,6 +30,7 @@ type Context struct {
 	executor    Executors
 	opened      bool // the executor, whose device has memory of its own if remote is set
 	remote      bool
+	limited     bool  // its kernels reach a part of the addresses
 	values      value // the head of the list of all values
 	memory      map[*uop.UOp]*memory
 	computed    map[*uop.UOp]*value // the leaves with the elements of lazy nodes
@@ -137,11 +138,16 @@ func (c *Context) FromNode(node *uop.UOp, from ...*Variable) *Variable {
 
 // Fill makes a variable with memory of its own, which write fills.
 func (c *Context) Fill(dt *uop.DType, s uop.Shape, write func(b []byte) error) (*Variable, error) {
+	return c.fill(dt, s, "", write)
+}
+
+// fill makes a variable for a device.
+func (c *Context) fill(dt *uop.DType, s uop.Shape, device string, write func(b []byte) error) (*Variable, error) {
 	n, err := tensor.MostElements(s)
 	if err != nil {
 		return nil, err
 	}
-	m, err := allocate(sizeOf(n, dt))
+	m, err := c.hostMemory(sizeOf(n, dt), device)
 	if err != nil {
 		return nil, err
 	}
@@ -309,16 +315,24 @@ func (c *Context) ExecutorChanged() {
 
 // ownMemory reports whether a device, or that of the context, has memory of its own.
 func (c *Context) ownMemory(device string) bool {
-	if device != "" {
-		e, err := c.executor(device)
-		return err == nil && e.OwnMemory()
+	own, _ := c.memoryOf(device)
+	return own
+}
+
+// memoryOf is ownMemory, and reports whether kernels reach a part of the host's addresses only.
+func (c *Context) memoryOf(device string) (own, limited bool) {
+	if device == "" && c.opened {
+		return c.remote, c.limited
 	}
-	if !c.opened {
-		if e, err := c.executor(""); err == nil { // else the error is that of the program
-			c.opened, c.remote = true, e.OwnMemory()
-		}
+	e, err := c.executor(device)
+	if err != nil { // it is that of the program
+		return false, false
 	}
-	return c.remote
+	own, limited = e.OwnMemory(), e.LimitedReach()
+	if device == "" {
+		c.opened, c.remote, c.limited = true, own, limited
+	}
+	return own, limited
 }
 
 // Released returns the tokens of shared memory that is no longer in use, each once.

@@ -16,6 +16,8 @@ type memory struct {
 	// data is the host's memory; nil while the elements have only been on a device.
 	data unsafe.Pointer
 	size uintptr
+	// mapped: data lies outside Go's heap.
+	mapped bool
 	// array is the memory on a device that has memory of its own, nil for none. It may have newer elements than data: see bytes.
 	array *exec.Array
 	// owner is the object that owns shared memory; nil for the library's own.
@@ -53,38 +55,57 @@ func InUse() int64 { return inUse.Load() }
 
 // allocate makes memory of undefined contents, which the host writes.
 func allocate(size uintptr) (*memory, error) {
-	p, err := hostMemory(size)
-	if err != nil {
+	return allocateAs(size, size >= pages.HugeFrom)
+}
+
+func allocateAs(size uintptr, mapped bool) (*memory, error) {
+	m := &memory{size: size, mapped: mapped}
+	if err := m.take(); err != nil {
 		return nil, err
 	}
 	inUse.Add(int64(size))
-	return &memory{data: p, size: size}, nil
+	return m, nil
 }
+
+// nearFrom is the size from which C libraries map memory. Devices whose kernels reach a part of the addresses need what the library makes
+// to lie beside it, and Go's heap is far away: a kernel that reads an array of NumPy's and makes one as large would copy one of them.
+const nearFrom = 128 << 10
 
 // allocate makes memory of undefined contents, which programs of a device write: there, if it has memory of its own.
 func (c *Context) allocate(size uintptr, device string) (*memory, error) {
 	if !c.ownMemory(device) {
-		return allocate(size)
+		return c.hostMemory(size, device)
 	}
 	inUse.Add(int64(size))
-	return &memory{size: size, array: exec.NewArray(int64(size), false)}, nil
+	return &memory{size: size, mapped: size >= pages.HugeFrom, array: exec.NewArray(int64(size), false)}, nil
 }
 
-// hostMemory is host memory of undefined contents.
-func hostMemory(size uintptr) (unsafe.Pointer, error) {
-	if size >= pages.HugeFrom {
-		p, err := pages.Freed.Take(size)
-		if err != nil {
-			return nil, noMemory(size)
-		}
-		return pages.Pointer(p), nil
+// hostMemory is allocate, at a place that suits a device.
+func (c *Context) hostMemory(size uintptr, device string) (*memory, error) {
+	mapped := size >= pages.HugeFrom
+	if !mapped && size >= nearFrom {
+		_, mapped = c.memoryOf(device)
 	}
-	class := sizeClass(size)
+	return allocateAs(size, mapped)
+}
+
+// take takes host memory of undefined contents.
+func (m *memory) take() error {
+	if m.mapped {
+		p, err := pages.Freed.Take(m.size)
+		if err != nil {
+			return noMemory(m.size)
+		}
+		m.data = pages.Pointer(p)
+		return nil
+	}
+	class := sizeClass(m.size)
 	p, ok := small[class].Get().(unsafe.Pointer)
 	if !ok {
 		p = aligned(uintptr(alignment) << class)
 	}
-	return p, nil
+	m.data = p
+	return nil
 }
 
 // noMemory says what a program can do about it if its tensors take the memory.
@@ -126,7 +147,7 @@ func (m *memory) free() {
 	m.leaveDevice()
 	switch {
 	case m.owner != nil || m.data == nil:
-	case m.size >= pages.HugeFrom:
+	case m.mapped:
 		pages.Freed.Give(uintptr(m.data), m.size)
 	default:
 		small[sizeClass(m.size)].Put(m.data)
@@ -165,11 +186,9 @@ func (p *Pin) Free() {
 // room is the host's memory, which may have older elements than the device.
 func (m *memory) room() ([]byte, error) {
 	if m.data == nil {
-		p, err := hostMemory(m.size)
-		if err != nil {
+		if err := m.take(); err != nil {
 			return nil, err
 		}
-		m.data = p
 	}
 	return unsafe.Slice((*byte)(m.data), m.size), nil
 }

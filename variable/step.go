@@ -188,7 +188,7 @@ func (s *Step) place(results []*value, used map[*uop.UOp]*cell) (err error) {
 // newResult makes a variable that each run writes a result to.
 func (s *Step) newResult(v *value) (change, error) {
 	c := s.ctx
-	made, err := c.Fill(v.node.DType, v.node.Shape(), func(b []byte) error { clear(b); return nil })
+	made, err := c.fill(v.node.DType, v.node.Shape(), s.device, func(b []byte) error { clear(b); return nil })
 	if err != nil {
 		return change{}, err
 	}

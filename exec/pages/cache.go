@@ -2,6 +2,7 @@ package pages
 
 import (
 	"fmt"
+	"math/bits"
 	"slices"
 	"sync"
 
@@ -22,8 +23,14 @@ type Cache struct {
 
 type idle struct{ at, n uintptr }
 
-// whole rounds a size up to whole huge pages, so that similar sizes share.
-func whole(n uintptr) uintptr { return (n + hugePage - 1) &^ (hugePage - 1) }
+// whole rounds a size up to whole huge pages, and smaller ones to eight sizes in each doubling, so that similar sizes share.
+func whole(n uintptr) uintptr {
+	step := uintptr(hugePage)
+	if n < HugeFrom {
+		step = max(uintptr(1)<<bits.Len64(uint64(n))>>4, smallPage)
+	}
+	return (n + step - 1) &^ (step - 1)
+}
 
 // Take returns n bytes with undefined contents.
 func (c *Cache) Take(n uintptr) (uintptr, error) {

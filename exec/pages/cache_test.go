@@ -33,6 +33,24 @@ func TestCacheReturnsWhatWasGivenBack(t *testing.T) {
 	}
 }
 
+func TestCacheOfSmallBlocks(t *testing.T) {
+	c := &Cache{limit: func() uintptr { return 64 << 20 }}
+	const n = 2363900
+	a := take(t, c, n)
+	c.Give(a, n)
+	if c.bytes < n || c.bytes > n+n/8+smallPage {
+		t.Errorf("a block of %d bytes keeps %d, expected an eighth more at most", n, c.bytes)
+	}
+	if got := take(t, c, n+1); got != a {
+		t.Errorf("got memory at %#x, expected that at %#x", got, a)
+	}
+	for _, n := range []uintptr{1, smallPage, smallPage + 1, HugeFrom - 1, HugeFrom, HugeFrom + 1} {
+		if w := whole(n); w < n || w%smallPage != 0 || whole(w) != w {
+			t.Errorf("%d bytes are rounded up to %d, and those to %d", n, w, whole(w))
+		}
+	}
+}
+
 func TestCacheHasALimit(t *testing.T) {
 	const cacheLimit = 256 << 20
 	const n = cacheLimit / 4

@@ -8,6 +8,8 @@ const (
 	// HugeFrom is the size in bytes from which memory is mapped with huge pages.
 	HugeFrom = 4 << 20
 	hugePage = 2 << 20
+	// smallPage is a multiple of the systems' pages.
+	smallPage = 1 << 16
 )
 
 // Pointer is the address of mapped memory as a pointer.
