@@ -100,13 +100,14 @@ func ReshapeRanges(g *uop.Graph, in, out uop.Shape, rngs []*uop.UOp) []*uop.UOp 
 }
 
 // renamedAxes is ReshapeRanges where a reshape of numbers only adds or drops axes of size 1
-// and the indices are plain: each axis keeps its index. Nil if that is not so.
+// and the indices are plain: each axis keeps its index. Nil if that is not so. An index into an axis of size 1 that is padded says only
+// where the value is used; conditions on ranges of their own vanish with it.
 func renamedAxes(g *uop.Graph, in, out uop.Shape, rngs []*uop.UOp) []*uop.UOp {
 	res := make([]*uop.UOp, len(in))
 	j := 0
 	skipOnes := func() bool {
 		for j < len(out) && out[j].IsNum(1) {
-			if !rngs[j].IsConst(uop.Int(0)) {
+			if !rngs[j].IsConst(uop.Int(0)) && !padsAlone(rngs, j) {
 				return false
 			}
 			j++
@@ -121,7 +122,7 @@ func renamedAxes(g *uop.Graph, in, out uop.Shape, rngs []*uop.UOp) []*uop.UOp {
 		if !skipOnes() || j == len(out) || s.Symbolic() || out[j] != s {
 			return nil
 		}
-		if r := rngs[j]; r.Op != uop.Range || !r.Src[0].IsConst(uop.Int(s.N)) {
+		if r := rngs[j]; !wholeRange(r, s.N) && !placeIn(r, s.N) {
 			return nil
 		}
 		res[i] = rngs[j]
@@ -131,6 +132,39 @@ func renamedAxes(g *uop.Graph, in, out uop.Shape, rngs []*uop.UOp) []*uop.UOp {
 		return nil
 	}
 	return res
+}
+
+// wholeRange reports whether an index is a range over an axis of n elements.
+func wholeRange(r *uop.UOp, n int64) bool { return r.Op == uop.Range && r.Src[0].IsConst(uop.Int(n)) }
+
+// placeIn reports whether an index is one place of an axis of n elements.
+func placeIn(r *uop.UOp, n int64) bool {
+	if r.Op != uop.ConstOp || r.IsInvalid() {
+		return false
+	}
+	at := r.ConstVal().I()
+	return at >= 0 && at < n
+}
+
+// padsAlone reports whether an index into a padded axis is a range moved by a number, or Invalid, and the other indices do not have the range.
+func padsAlone(rngs []*uop.UOp, axis int) bool {
+	r := rngs[axis]
+	if r.Op != uop.Where || !r.Src[2].IsInvalid() {
+		return false
+	}
+	of := r.Src[1]
+	if of.Op == uop.Add && len(of.Src[1].Ranges()) == 0 {
+		of = of.Src[0]
+	}
+	if of.Op != uop.Range || !slices.Equal(r.Src[0].Ranges(), []*uop.UOp{of}) {
+		return false
+	}
+	for i, o := range rngs {
+		if i != axis && o.InRange(of) {
+			return false
+		}
+	}
+	return true
 }
 
 // flatIndex is the fast path of ReshapeRanges for merging constant axes that are indexed by distinct whole ranges: the sum in the form that

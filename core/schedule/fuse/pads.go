@@ -1,7 +1,6 @@
 package fuse
 
 import (
-	"maps"
 	"slices"
 
 	"polygrad/core/uop"
@@ -14,14 +13,14 @@ const padReuse = 4
 // storePads materialises values where padding meets products, in a normalised graph before scheduling: padded tensors that products read
 // several times, whose sums then need no conditions, and padded products, whose halo would be computed and thrown away.
 func storePads(root *uop.UOp) *uop.UOp {
-	stored := map[*uop.UOp]bool{}
+	stored, without := map[*uop.UOp]bool{}, map[*uop.UOp]bool{}
 	store := func(u *uop.UOp) {
 		if u.Op != uop.Contiguous {
 			stored[u] = true
 		}
 	}
 	for _, u := range root.Toposort() {
-		if u.Op == uop.Pad && hasProduct(u.Src[0], stored) {
+		if u.Op == uop.Pad && hasProduct(u.Src[0], stored, without) {
 			store(rowMajorBase(u.Src[0]))
 		}
 		factors, n := factorsOf(u)
@@ -78,20 +77,21 @@ func factorsOf(u *uop.UOp) (factors []*uop.UOp, n int64) {
 }
 
 // hasProduct reports whether computing a value from the stored ones takes a contraction: a sum of products, none of whose factors has all
-// of the axes that are summed over.
-func hasProduct(u *uop.UOp, stored map[*uop.UOp]bool) bool {
-	return productBelow(u, maps.Clone(stored))
-}
-
-func productBelow(u *uop.UOp, seen map[*uop.UOp]bool) bool {
-	if seen[u] || u.Op == uop.Contiguous {
+// of the axes that are summed over. Values known to take none are in without.
+func hasProduct(u *uop.UOp, stored, without map[*uop.UOp]bool) bool {
+	if without[u] || stored[u] || u.Op == uop.Contiguous {
 		return false
 	}
-	seen[u] = true
 	if factors, n := factorsOf(u); factors != nil && !slices.ContainsFunc(factors, func(f *uop.UOp) bool { return baseElements(f) >= n }) {
 		return true
 	}
-	return slices.ContainsFunc(u.Src, func(s *uop.UOp) bool { return productBelow(s, seen) })
+	for _, s := range u.Src {
+		if hasProduct(s, stored, without) {
+			return true
+		}
+	}
+	without[u] = true
+	return false
 }
 
 // baseElements is the number of elements of the base of a view.

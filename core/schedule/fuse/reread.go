@@ -137,17 +137,33 @@ func (f *fuser) workBelow(u *uop.UOp, users func(*uop.UOp) []*uop.UOp) float64 {
 		terms = float64(u.Src[0].Shape().MaxNumel()) / float64(max(u.Shape().MaxNumel(), 1))
 		total = terms
 	}
-	seen := []*uop.UOp{u}
-	shares := map[*uop.UOp]float64{u: terms}
+	type part struct {
+		of    *uop.UOp
+		share float64
+	}
+	var few [2 * most]part
+	seen := append(few[:0], part{u, terms})
+	shareOf := func(u *uop.UOp) float64 { // the last one of the node
+		for i := len(seen) - 1; i >= 0; i-- {
+			if seen[i].of == u {
+				return seen[i].share
+			}
+		}
+		return 0
+	}
 	for i := 0; i < len(seen) && i < most; i++ {
-		share := shares[seen[i]] / repeatsAlongLast(seen[i])
-		for _, s := range seen[i].Src {
-			if !computedWithUser(s) || shares[s] >= share || f.storedForReduction(s, users) {
+		u := seen[i].of
+		share := shareOf(u) / repeatsAlongLast(u)
+		for _, s := range u.Src {
+			if !computedWithUser(s) {
 				continue
 			}
-			more := share - shares[s]
-			shares[s] = share
-			seen = append(seen, s)
+			before := shareOf(s)
+			if before >= share || f.storedForReduction(s, users) {
+				continue
+			}
+			more := share - before
+			seen = append(seen, part{s, share})
 			switch {
 			case s.Op == uop.Pad:
 				total += padWork * more
