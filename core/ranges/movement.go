@@ -96,6 +96,9 @@ func ReshapeRanges(g *uop.Graph, in, out uop.Shape, rngs []*uop.UOp) []*uop.UOp 
 	if r := flatIndex(in, out, rngs); r != nil {
 		return []*uop.UOp{r}
 	}
+	if r := movedIndex(g, in, out, rngs); r != nil {
+		return []*uop.UOp{r}
+	}
 	return reshapeByPlaceholders(g, in, out, rngs).Src
 }
 
@@ -199,6 +202,58 @@ func flatIndex(in, out uop.Shape, rngs []*uop.UOp) *uop.UOp {
 		return nil
 	}
 	return flat
+}
+
+// movedIndex is ReshapeRanges for merging constant axes, some of whose indices are numbers or have one added: those are added to the index
+// without them, which views of other places have in common. Nil for other cases.
+func movedIndex(g *uop.Graph, in, out uop.Shape, rngs []*uop.UOp) *uop.UOp {
+	if len(in) != 1 || in[0].Symbolic() {
+		return nil
+	}
+	var rest []*uop.UOp
+	by, stride := int64(0), int64(1)
+	for i := len(out) - 1; i >= 0; i-- {
+		if out[i].Symbolic() {
+			return nil
+		}
+		if r, at := withoutNumber(rngs[i]); at > 0 {
+			if rest == nil {
+				rest = slices.Clone(rngs)
+			}
+			rest[i], by = r, by+at*stride
+		}
+		stride *= out[i].N
+	}
+	if rest == nil {
+		return nil
+	}
+	flat := ReshapeRanges(g, in, out, rest)[0]
+	switch {
+	case flat.Op == uop.Where || flat.IsInvalid():
+		return nil
+	case flat.Op == uop.ConstOp:
+		return g.ConstInt(flat.ConstVal().I() + by)
+	case flat.Op == uop.Add && flat.Src[1].Op == uop.ConstOp:
+		if by += flat.Src[1].ConstVal().I(); by == 0 {
+			return flat.Src[0]
+		}
+		flat = flat.Src[0]
+	}
+	return flat.Add(g.ConstInt(by))
+}
+
+// withoutNumber takes a positive number out of an index; what is left is not negative. at is 0 if there is none.
+func withoutNumber(r *uop.UOp) (rest *uop.UOp, at int64) {
+	switch {
+	case r.IsInvalid():
+	case r.Op == uop.ConstOp && r.ConstVal().I() > 0:
+		return r.IntLike(0), r.ConstVal().I()
+	case r.Op == uop.Add && r.Src[1].Op == uop.ConstOp && !r.Src[1].IsInvalid() && r.Src[1].ConstVal().I() > 0:
+		if low, _ := r.Src[0].Bounds(); low.Sign() >= 0 {
+			return r.Src[0], r.Src[1].ConstVal().I()
+		}
+	}
+	return r, 0
 }
 
 // reshapeByPlaceholders names the ranges by their position before it simplifies, so that

@@ -191,7 +191,15 @@ func (g *Graph) put(u *UOp) {
 
 // Import copies the graph below root into g and returns the copy of root. Nodes
 // that exist in g already are found, not duplicated. A root of g is returned as it is.
-func (g *Graph) Import(root *UOp) *UOp { return g.ImportMap(root, map[*UOp]*UOp{}) }
+func (g *Graph) Import(root *UOp) *UOp {
+	if root.g == g {
+		return root
+	}
+	list := root.Toposort()
+	copies := make(map[*UOp]*UOp, len(list))
+	g.importAll(list, copies)
+	return copies[root]
+}
 
 // ImportMap is Import with a map from foreign nodes to their copies, which is
 // read and extended; several roots that share nodes are imported through one map.
@@ -199,7 +207,13 @@ func (g *Graph) ImportMap(root *UOp, seen map[*UOp]*UOp) *UOp {
 	if root.g == g {
 		return root
 	}
-	for _, u := range root.ToposortGated(func(u *UOp) bool { return seen[u] == nil }) {
+	g.importAll(root.ToposortGated(func(u *UOp) bool { return seen[u] == nil }), seen)
+	return seen[root]
+}
+
+// importAll copies nodes whose sources come before them, or are in seen.
+func (g *Graph) importAll(list []*UOp, seen map[*UOp]*UOp) {
+	for _, u := range list {
 		src := make([]*UOp, len(u.Src))
 		for i, s := range u.Src {
 			src[i] = seen[s]
@@ -210,7 +224,6 @@ func (g *Graph) ImportMap(root *UOp, seen map[*UOp]*UOp) *UOp {
 		}
 		seen[u] = g.New(u.Op, u.DType, src, arg, u.Tag)
 	}
-	return seen[root]
 }
 
 func (g *Graph) importChain(c MovementChain, seen map[*UOp]*UOp) MovementChain {

@@ -10,10 +10,10 @@ import (
 // most of which would be stored for nothing.
 func shrinkReductions(root *uop.UOp) *uop.UOp {
 	order := root.Toposort()
-	if !slices.ContainsFunc(order, func(u *uop.UOp) bool { return u.Op == uop.Shrink }) {
+	if !root.HasOp(uop.Ops(uop.ReduceAxis)) || !slices.ContainsFunc(order, func(u *uop.UOp) bool { return u.Op == uop.Shrink }) {
 		return root
 	}
-	users := map[*uop.UOp]int{}
+	users := make(map[*uop.UOp]int, len(order))
 	for _, u := range order {
 		for _, s := range u.Src {
 			users[s]++
