@@ -15,10 +15,8 @@ import (
 //
 //	store(x+y); store(x-y); store(x*y)
 
-const (
-	// mostOfChoices is the limit of operations of an unrolled loop.
-	mostOfChoices = 4096
-)
+// mostOfChoices is the limit of operations of an unrolled loop.
+const mostOfChoices = 4096
 
 // unrollChoices unrolls short loops whose iterations choose among expressions that share operands.
 func (f *fuser) unrollChoices() (changed bool) {

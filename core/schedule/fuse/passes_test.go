@@ -224,6 +224,17 @@ func TestThresholdsOfPasses(t *testing.T) {
 				t.Errorf("rows of %d: %d in scratch memory", n, rows)
 			}
 		}
+		// The elements of a column lie apart: a few operations are done again.
+		for axis, want := range []int{0, 1} {
+			g := newGraph(t)
+			x := g.in(384, 385)
+			masked := x.Mul(x.Alu(uop.CmpNe, g.in(384, 1).Expand(x.Shape())).Cast(x.DType)).Add(x)
+			most := masked.ReduceAxes(uop.Max, axis)
+			sums := masked.Sub(most.Expand(x.Shape())).Exp2().ReduceAxes(uop.Add, axis)
+			if rows := count(g.fused(options, most, sums), uop.Bufferize); rows != want {
+				t.Errorf("sums along axis %d: %d rows in scratch memory, expected %d", axis, rows, want)
+			}
+		}
 	})
 	t.Run("functions of rows", func(t *testing.T) {
 		// A function of the sum of each row; of the sum of each column, which lies in a lane of its own; with an element of each row.

@@ -88,7 +88,7 @@ func (f *fuser) repeated(b *body, shortest int64) []rowValue {
 	work := f.o.Machine.workOfValues(values)
 	costly := func(u *uop.UOp) bool { return work[u] >= scratchWork }
 	for _, u := range values {
-		if in := b.innerOf(u); costly(u) && len(in) == 1 {
+		if in := b.innerOf(u); costly(u) && len(in) == 1 && f.rowPays(rowValue{u, in[0]}, work[u]) {
 			add(rowValue{u, in[0]}, true)
 		}
 	}
@@ -118,6 +118,18 @@ func (f *fuser) repeated(b *body, shortest int64) []rowValue {
 		return same
 	}
 	return nil
+}
+
+// rowPays compares the work for a value with the loads of a row whose elements lie apart in memory, as those of a column do: without the row
+// the lanes of vectors are columns.
+func (f *fuser) rowPays(v rowValue, work float64) bool {
+	apart := 0.0
+	for _, u := range v.u.ToposortGated(func(u *uop.UOp) bool { return u.InRange(v.inner) }) {
+		if u.Op == uop.Index && !isGather(u) && strideIn(u.Src[1].GetIdx(), v.inner) > 1 {
+			apart += laneCycles
+		}
+	}
+	return apart <= f.o.Machine.vectorCycles(work)
 }
 
 // renameLoop replaces the range of a loop in a value; to caches the results.
