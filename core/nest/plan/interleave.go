@@ -56,13 +56,13 @@ func (pl *planner) besideStores(leaf *analysis.Region, rng *uop.UOp) (groups [][
 		}
 		slices.SortFunc(all, func(a, b member) int { return int(a.at - b.at) })
 		for i := 0; i+n <= len(all); {
-			if all[i+n-1].at != all[i].at+int64(n-1) || slices.ContainsFunc(all[i+1:i+n], func(m member) bool { return m.at <= all[i].at }) {
+			var group []*uop.UOp
+			for j := 0; j < n && all[i+j].at == all[i].at+int64(j); j++ {
+				group = append(group, all[i+j].u)
+			}
+			if len(group) < n {
 				i++
 				continue
-			}
-			group := make([]*uop.UOp, n)
-			for j := range group {
-				group[j] = all[i+j].u
 			}
 			groups = append(groups, group)
 			i += n
