@@ -520,6 +520,11 @@ func Interpolate(x *uop.UOp, size []int64, mode Interpolation, alignCorners bool
 			fail("size", "%v, expected positive numbers", size)
 		}
 	}
+	for _, have := range x.Shape()[len(x.Shape())-len(size):] {
+		if have.IsNum(0) {
+			fail("x", "shape %s has no elements to interpolate", x.Shape())
+		}
+	}
 	if alignCorners && mode != Bilinear && mode != Cubic {
 		fail("align_corners", "is given for another mode, expected it for linear and cubic interpolation only")
 	}

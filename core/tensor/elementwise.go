@@ -303,9 +303,13 @@ func copysign(a, b operand) *uop.UOp {
 	return where(lt(y, y), y, where(negative(y), neg(m), m))
 }
 
-// lerp is a + (b-a)*w; for uint8 with a tensor as weight it is done in 7 bit fixed point.
+// lerp is a + (b-a)*w; for uint8 with a tensor as weight it is rounded. tinygrad takes 7 bits of the weight and of the difference, which wraps.
 func lerp(a, b *uop.UOp, w operand) *uop.UOp {
 	if wt, ok := w.(*uop.UOp); ok && a.DType == uop.Uint8 {
+		if !asTinygrad(a) {
+			from := cast(a, uop.Float32)
+			return cast(add(add(from, mul(sub(cast(b, uop.Float32), from), cast(wt, uop.Float32))), 0.5), uop.Uint8)
+		}
 		fixed := cast(add(mul(wt, 128), 0.5), uop.Int16)
 		d := cast(add(mul(cast(sub(b, a), uop.Int8), fixed), 64), uop.Uint16)
 		return cast(add(a, shiftRight(d, 7)), uop.Uint8)

@@ -36,6 +36,9 @@ func float64Of(b *uop.UOp) *uop.UOp { return bitcast(b, uop.Float64) }
 // whole64 added to a small number rounds it: the last bits of the sum are those of an integer.
 const whole64 = 3 << 51
 
+// smallest64 is above the numbers that lose bits when they are halved.
+const smallest64 = 1e-300
+
 // powerOfWhole is 2^n for whole n from -1022 to 1023.
 func powerOfWhole(n *uop.UOp) *uop.UOp {
 	return float64Of(shiftLeft(bits64(add(n, whole64+1023.0)), 52))
@@ -64,7 +67,7 @@ func hyperbolicWide(x *uop.UOp) (sinh, cosh *uop.UOp) {
 
 func sinhWide(x *uop.UOp) *uop.UOp {
 	y, _ := hyperbolicWide(x)
-	return where(eq(x, 0), x, y)
+	return where(lt(abs(x), smallest64), x, y)
 }
 
 func coshWide(x *uop.UOp) *uop.UOp {
@@ -79,7 +82,7 @@ func expm1Wide(x *uop.UOp) *uop.UOp {
 		0.00019841269903350976, 0.0013888888888778353, 0.008333333333313897, 0.041666666666666824, 0.16666666666666688, 0.5)
 	half := float64Of(shiftLeft(add(n, 1023-1), 52))
 	y := mul(2, mulAdd(mulAdd(square(r), p, r), half, sub(half, 0.5)))
-	return where(eq(x, 0), x, y)
+	return where(lt(abs(x), smallest64), x, y)
 }
 
 // log1pWide is log(u) for u = 1+x, and what was rounded off u over it: the slope of the logarithm times that.

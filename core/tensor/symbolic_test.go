@@ -16,7 +16,7 @@ func TestReshapeInfersSymbolicSizes(t *testing.T) {
 	for _, c := range []struct {
 		to   []int64
 		want string
-	}{{[]int64{-1, 4}, "((index)(n),4)"}, {[]int64{4, -1}, "(4,(index)(n))"}, {[]int64{2, -1, 2}, "(2,(index)(n),2)"}, {[]int64{-1}, "(((index)(n)*4))"}, {[]int64{4, 2, -1, 4}, "error"}, {[]int64{3, -1}, "error"}} {
+	}{{[]int64{-1, 4}, "(n,4)"}, {[]int64{4, -1}, "(4,n)"}, {[]int64{2, -1, 2}, "(2,n,2)"}, {[]int64{-1}, "(((index)(n)*4))"}, {[]int64{4, 2, -1, 4}, "error"}, {[]int64{3, -1}, "error"}} {
 		r, err := Reshape(x, uop.ShapeOf(c.to...))
 		if (err != nil) != (c.want == "error") {
 			t.Errorf("Reshape to %v: %v", c.to, err)

@@ -49,10 +49,14 @@ func (s Sint) Max() int64 {
 
 // String prints the size.
 func (s Sint) String() string {
-	if s.U != nil {
-		return s.U.Render()
+	if s.U == nil {
+		return strconv.FormatInt(s.N, 10)
 	}
-	return strconv.FormatInt(s.N, 10)
+	u := s.U
+	if u.Op == Cast && u.DType == IndexT { // of a variable
+		u = u.Src[0]
+	}
+	return u.Render()
 }
 
 func (s Sint) binary(o Sint, num func(a, b int64) int64, sym func(a, b *UOp) *UOp) Sint {

@@ -223,6 +223,8 @@ def test_where_and_clamp():
 
 def test_lerp_and_copysign():
     a, b = RNG.uniform(-1, 1, (2, 3)), RNG.uniform(-1, 1, (2, 3))
+    low, high = Tensor([2, 250, 250], dtype="uint8"), Tensor([250, 2, 255], dtype="uint8")
+    assert low.lerp(high, Tensor([0.25, 0.25, 1.0])).tolist() == [64, 188, 255]
     close(Tensor(a).lerp(Tensor(b), 0.25), a + (b - a) * 0.25)
     close(Tensor(a).copysign(Tensor(b)), np.copysign(a, b))
 
