@@ -10,8 +10,9 @@
 // the file, and the least size of the memory in pages. So it ends at byte 34 of the file, and a loader knows both from the first bytes it
 // reads.
 //
-// The module gets smaller: its tables lose what only traces of stacks use (tables.go), and its code instructions that change nothing (code.go).
-// Both know how Go 1.26 writes modules. What another version writes stays as it is.
+// The module gets smaller: its tables lose what only traces of stacks use (tables.go), its data the documentation of operations
+// (documentation.go), and its code instructions that change nothing (code.go). They know how Go 1.26 writes modules. What another version
+// writes stays as it is.
 //
 // With -profile each function of the module notes that it was called. With -divide the module is in several files, the first of which has the
 // functions of a profile (divide.go).
@@ -226,6 +227,7 @@ func shrink(sections []section) ([]section, error) {
 		newTypes, newCode = binary.AppendUvarint(newTypes, kind), appendBytes(newCode, body)
 	}
 	t.strip()
+	mem.clearTexts(documentation())
 	t.unnumber()
 	newTypes, newCode = binary.AppendUvarint(newTypes, plain), appendBytes(newCode, t.numbering())
 	start := section{sectionStart, binary.AppendUvarint(nil, imported+count)}
