@@ -36,7 +36,10 @@ func (pl *planner) besideStores(leaf *analysis.Region, rng *uop.UOp) (groups [][
 		}
 		s := slopes.Of(x.U.Src[0])
 		b, index, gate, ok := pl.AddressOf(x.U.Src[0])
-		if !ok || b == nil || gate != nil || b.Read || b.Kind.Size() < 4 || s.Irregular || s.Step < 2 || s.Step > mostInterleaved {
+		if b != nil && b.Read { // the values of a group are computed at its last store, after stores between
+			return nil
+		}
+		if !ok || b == nil || gate != nil || b.Kind.Size() < 4 || s.Irregular || s.Step < 2 || s.Step > mostInterleaved {
 			continue
 		}
 		k, at := key{analysis.Definition(x.U.Src[0]), index}, int64(0)
