@@ -112,7 +112,7 @@ func remainderByPower(bits int) func(x, y *uop.UOp) *uop.UOp {
 
 // ways are the remainders by type, except float32.
 var ways = map[*uop.DType]func(x, y *uop.UOp) *uop.UOp{
-	uop.Float64: remainder64, uop.BFloat16: remainderOf(7),
+	uop.Float64: remainderOfHalves, uop.BFloat16: remainderOf(7),
 	uop.Float16: remainderOnce, uop.FP8E4M3: remainderOnce, uop.FP8E5M2: remainderOnce,
 }
 

@@ -43,6 +43,16 @@ func withoutSubnormals(x *uop.UOp) (magnitude, e *uop.UOp) {
 	return bits, add(exponent(bits), where(subnormal, 0, 54))
 }
 
+// remainderOfHalves is the remainder of magnitudes in float64. A quotient below 2^26 is off by at most one once it is truncated, and
+// too large then; its products with the upper and the lower half of y are exact, and so are the differences.
+func remainderOfHalves(x, y *uop.UOp) *uop.UOp {
+	quotient := div(x, y)
+	q := trunc(quotient)
+	upper := bitcast(bitAnd(bitcast(y, uop.Uint64), greatest64-(1<<27-1)), uop.Float64)
+	r := sub(sub(x, mul(q, upper)), mul(q, sub(y, upper)))
+	return seldom(ge(quotient, 1<<26), remainder64(x, y), where(lt(r, 0), add(r, y), r))
+}
+
 // remainder64 is the remainder of magnitudes in float64.
 func remainder64(x, y *uop.UOp) *uop.UOp {
 	bx, ex := withoutSubnormals(x)
