@@ -223,7 +223,7 @@ function alive (array) {
 }
 
 function consumed (array) {
-  return new ReferenceError(`${array} was disposed: use .ref for an array that is used again after a call has consumed it`)
+  return new ReferenceError(`Referenced tracer ${array} freed: use .ref for an array that is used again after a call has consumed it`)
 }
 
 /** A copy of the elements as a typed array: bools as int32, types that JavaScript lacks as float32. */
@@ -248,6 +248,13 @@ function take (array) {
     array._count--
     taken.push(array)
   }
+  return array
+}
+
+/** An array that a call returns as it came: the same one where calls consume, which has one more owner, else another one. */
+function again (array) {
+  if (!strict) return new JaxArray(array._tensor, array._weak, array._number)
+  array._count++
   return array
 }
 
@@ -342,4 +349,4 @@ async function consumingAsync (array, read) {
   }
 }
 
-module.exports = { Array: JaxArray, ShapedArray, setOwnership, alive, take, call, apart, consumes, retained }
+module.exports = { Array: JaxArray, ShapedArray, setOwnership, again, alive, take, call, apart, consumes, retained }

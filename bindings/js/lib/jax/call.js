@@ -6,7 +6,7 @@ const { Base, describe } = require('../base.js')
 const { types } = require('../dtype.js')
 const { Tensor } = require('../tensor.js')
 const { isComplex, isOptions, show } = require('../arguments.js')
-const { Array: JaxArray, alive, take, call, apart } = require('./array.js')
+const { Array: JaxArray, again, alive, take, call, apart } = require('./array.js')
 const { joined } = require('./types.js')
 
 const isNumber = (value) => typeof value === 'number' || typeof value === 'boolean' || typeof value === 'bigint'
@@ -63,16 +63,17 @@ function promoted (operands) {
   const type = commonType(operands)
   return operands.map((operand, i) => {
     if (isNumber(operand)) return i === 0 || typeof operand !== 'number' ? constant(operand, type) : operand
-    const tensor = tensorOf(operand)
-    return describe(tensor).dtype === type ? tensor : tensor.cast(type.name)
+    return casted(tensorOf(operand), type)
   })
 }
 
 /** Operands as tensors of one type. */
 const promotedTensors = (operands) => {
   const type = commonType(operands)
-  return operands.map((operand) => isNumber(operand) ? constant(operand, type) : tensorOf(operand).cast(type.name))
+  return operands.map((operand) => isNumber(operand) ? constant(operand, type) : casted(tensorOf(operand), type))
 }
+
+const casted = (tensor, type) => describe(tensor).dtype === type ? tensor : tensor.cast(type.name)
 
 /** Tensors in what a function returns, as arrays. */
 function wrapped (result, weak) {
@@ -132,12 +133,26 @@ function define (title, f) {
       return takes(value, what)
     })
     try {
-      return wrapped(f(...given), weak)
+      const found = f(...given)
+      return unchanged(found, args[0]) ?? wrapped(found, weak)
     } catch (error) {
       throw renamed(error, name)
     }
   })
   return Object.defineProperty(Object.assign(fn, { dispose: nothing }), 'name', { value: name })
+}
+
+/** The array of a tensor that a function returns as it came. */
+function unchanged (tensor, given) {
+  const array = Array.isArray(given) ? given[0] : given
+  return array instanceof JaxArray && array._tensor === tensor ? again(array) : undefined
+}
+
+/** The operand of a function that changes neither its elements nor its type, else the result. */
+function kept (x, isKept, out) {
+  if (!isKept) return out
+  const [a, b] = [describe(x), describe(out)]
+  return a.dtype === b.dtype && String(a.shape) === String(b.shape) ? x : out
 }
 
 const isScalar = (x) => isNumber(x) || (x instanceof JaxArray && x.ndim === 0)
@@ -199,6 +214,6 @@ function liftedOperation (name, f) {
 }
 
 module.exports = {
-  arrayLike, commonType, constant, define, defineAll, isNumber, isWeak, lifted, liftedOperation, listed, lowered, promoted, promotedTensors,
-  renamed, results, tensorOf, typeOf, wrapped
+  arrayLike, casted, commonType, constant, define, defineAll, isNumber, isWeak, kept, lifted, liftedOperation, listed, lowered, promoted,
+  promotedTensors, renamed, results, tensorOf, typeOf, wrapped
 }

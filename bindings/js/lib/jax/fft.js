@@ -5,7 +5,7 @@ const { describe } = require('../base.js')
 const F = require('../fft.js')
 const { show } = require('../arguments.js')
 const { Array: JaxArray, call } = require('./array.js')
-const { arrayLike, tensorOf, wrapped } = require('./call.js')
+const { arrayLike, define, kept, tensorOf, wrapped } = require('./call.js')
 
 const shapeOf = (x) => describe(x).shape
 const floating = (x) => describe(x).dtype.isFloat ? x : x.cast('float32')
@@ -31,7 +31,10 @@ const complex = (name, rest) => (a, axes = rest) => call(() => asPair(F[name](jo
 const fromReal = (name, rest) => (a, axes = rest) => call(() => asPair(F[name](realOf(a, name), options(name, axes))))
 const toReal = (name, rest) => (a, axes = rest) => call(() => asArray(F[name](joined(pairOf(a, name)), options(name, axes))))
 const frequencies = (name) => (n, d = 1) => call(() => new JaxArray(F[name](n, d)))
-const shifted = (name) => (a, axes = null) => call(() => asArray(F[name](tensorOf(arrayLike(a, `${name}: a`)), axes)))
+const shifted = (name) => define(`${name}(a:x, axes?)`, (a, axes) => {
+  const moved = axes == null ? shapeOf(a) : [axes].flat().map((axis) => shapeOf(a).at(axis))
+  return kept(a, moved.every((n) => n <= 1), F[name](a, axes ?? null))
+})
 
 const fft = Object.freeze({
   fft: complex('fft', -1),

@@ -6,10 +6,11 @@ const X = require('../lax.js')
 const special = require('../special.js')
 const func = require('../func/index.js')
 const { show } = require('../arguments.js')
+const { expressed, tracing } = require('../trace.js')
 const { PolygradError } = require('../library.js')
 const { Array: JaxArray, call } = require('./array.js')
 const { typeOf: typeNamed } = require('./types.js')
-const { arrayLike, defineAll, lifted, liftedOperation, promotedTensors, results, tensorOf, wrapped} = require('./call.js')
+const { arrayLike, defineAll, kept, lifted, liftedOperation, promotedTensors, results, tensorOf, wrapped } = require('./call.js')
 const { laxLinalg } = require('./linalg.js')
 
 const shapeOf = (x) => describe(x).shape
@@ -56,7 +57,7 @@ function transposedPadding (padding, rhs, rhsDilation = []) {
 const given = (settings) => Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined))
 
 const own = defineAll({
-  'bitcastConvertType(x:x, newDtype)': (x, dtype) => x.bitcast(typeNamed(dtype, 'bitcastConvertType').name),
+  'bitcastConvertType(x:x, newDtype)': (x, dtype) => kept(x, true, x.bitcast(typeNamed(dtype, 'bitcastConvertType').name)),
   'conv(lhs:n, rhs:n, windowStrides, padding)': convolution,
   'convWithGeneralPadding(lhs:n, rhs:n, windowStrides, padding, lhsDilation?, rhsDilation?)':
     (lhs, rhs, strides, padding, lhsDilation, rhsDilation) => convolution(lhs, rhs, strides, padding, { lhsDilation, rhsDilation }),
@@ -71,7 +72,7 @@ const own = defineAll({
   } = {}) => X.dotGeneral(lhs, rhs, { lhsContractingDims, rhsContractingDims, lhsBatchDims, rhsBatchDims })),
   'erf(x:x)': (x) => special.erf(floating(x)),
   'erfc(x:x)': (x) => special.erfc(floating(x)),
-  'stopGradient(x:x)': (x) => x.detach(),
+  'stopGradient(x:x)': (x) => expressed() || tracing() ? x.detach() : x,
   'topK(x:x, k, axis?)': (x, k, axis = -1) => {
     const [values, indices] = X.topK(x, k, axis)
     return [values, indices.cast('int32')]

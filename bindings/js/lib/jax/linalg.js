@@ -5,7 +5,7 @@ const { describe } = require('../base.js')
 const N = require('../numpy.js')
 const L = require('../linalg.js')
 const { show } = require('../arguments.js')
-const { defineAll, liftedOperation, promotedTensors } = require('./call.js')
+const { defineAll, kept, liftedOperation, promotedTensors } = require('./call.js')
 
 const shapeOf = (x) => describe(x).shape
 const floating = (x) => describe(x).dtype.isFloat ? x : x.cast('float32')
@@ -50,7 +50,7 @@ const linalg = defineAll({
   'lstsq(a:n, b:n)': product((a, b) => L.lstsq(floating(a), floating(b))[0]),
   'matmul(x:n, y:n)': product((x, y) => N.matmul(x, y)),
   'matrixNorm(x:x, options?:o)': (x, { ord = 'fro', keepdims = false } = {}) => L.matrixNorm(floating(x), { ord, keepdims }),
-  'matrixPower(a:x, n)': (a, n) => L.matrixPower(a, n),
+  'matrixPower(a:x, n)': (a, n) => kept(a, n === 1, L.matrixPower(a, n)),
   'matrixTranspose(a:x)': (a) => N.matrixTranspose(a),
   'multiDot(arrays:l)': (arrays) => L.multiDot(promotedTensors(arrays)),
   'norm(x:x, options?:o)': norm,

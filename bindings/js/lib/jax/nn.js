@@ -6,7 +6,7 @@ const { Tensor } = require('../tensor.js')
 const { show } = require('../arguments.js')
 const N = require('../numpy.js')
 const special = require('../special.js')
-const { constant, define, defineAll, liftedOperation, promoted, promotedTensors } = require('./call.js')
+const { constant, define, defineAll, kept, liftedOperation, promoted, promotedTensors } = require('./call.js')
 
 const shapeOf = (x) => describe(x).shape
 const isFloat = (x) => describe(x).dtype.isFloat
@@ -60,7 +60,7 @@ const elementwise = {
   'softSign(x:x)': unary((x) => x.softsign()),
   'silu(x:x)': unary((x) => x.silu()),
   'logSigmoid(x:x)': unary((x) => x.logsigmoid()),
-  'identity(x:x)': (x) => x.mul(1).cast(describe(x).dtype.name),
+  'identity(x:x)': (x) => x,
   'leakyRelu(x:n, negativeSlope?:n)': (x, slope = 0.01) => both((v, s) => v.ge(0).where(v, v.mul(s)))(x, slope),
   'hardSigmoid(x:x)': unary((x) => x.add(3).relu6().div(6)),
   'hardSilu(x:x)': unary((x) => x.mul(x.add(3).relu6().div(6))),
@@ -85,14 +85,17 @@ const elementwise = {
   })
 }
 
+/** Whether nothing is reduced, along no axes. */
+const isWhole = (x, axis) => (axis ?? shapeOf(x)).length === 0
+
 const reductions = {
   'softmax(x:x, axis!)': softmax,
   'logSoftmax(x:x, axis!)': logSoftmax,
-  'logsumexp(x:x, axis?, options?:o)': (x, axis, options) => logsumexp(floating(x), axis ?? null, options),
+  'logsumexp(x:x, axis?, options?:o)': (x, axis, options) => kept(x, isWhole(x, axis), logsumexp(floating(x), axis ?? null, options)),
   'logmeanexp(x:x, axis?, options?:o)': (x, axis, options) => {
     const sum = logsumexp(floating(x), axis ?? null, options)
     const n = shapeOf(x).reduce((a, b) => a * b, 1) / shapeOf(sum).reduce((a, b) => a * b, 1)
-    return sum.sub(Math.log(n))
+    return kept(x, isWhole(x, axis), sum.sub(Math.log(n)))
   },
   'oneHot(x:x, numClasses)': (x, numClasses) => {
     if (!Number.isInteger(numClasses) || numClasses < 0) throw new TypeError(`oneHot: numClasses: ${show(numClasses)}, expected an integer`)
@@ -105,7 +108,7 @@ const standardize = define('standardize(x:x, axis!, options?:o)', (given, axis =
   const x = floating(given)
   const m = mean ?? N.mean(x, { axis, keepdims: true })
   const v = variance ?? N.mean(x.sub(m).square(), { axis, keepdims: true })
-  return x.sub(m).div((v instanceof Base ? v : constant(v)).add(epsilon).sqrt())
+  return kept(given, isWhole(given, axis), x.sub(m).div((v instanceof Base ? v : constant(v)).add(epsilon).sqrt()))
 })
 
 /** Where positions along an axis are before the lengths of each row of a batch. */
@@ -142,10 +145,10 @@ function attention (query, key, value, options = {}) {
   const seen = visible(options, shapeOf(q)[2], shapeOf(k)[2])
   if (seen !== null) logits = seen.where(logits, -0.7 * 3.4028234663852886e38)
   const out = softmax(logits, -1).matmul(vv).transpose(1, 2)
-  const kept = options.querySeqLengths === undefined
+  const shown = options.querySeqLengths === undefined
     ? out
     : before(options.querySeqLengths, shapeOf(q)[2], [1, shapeOf(q)[2], 1, 1]).where(out, 0)
-  return ndim === 3 ? kept.squeeze(0) : kept
+  return ndim === 3 ? shown.squeeze(0) : shown
 }
 
 const nn = defineAll({ ...elementwise, ...reductions, 'dotProductAttention(query:n, key:n, value:n, options?:o)': attention })

@@ -7,11 +7,11 @@ const { Tensor } = require('../tensor.js')
 const { show, isComplex, isOptions } = require('../arguments.js')
 const N = require('../numpy.js')
 const func = require('../func/index.js')
-const { Array: JaxArray, call, take, alive } = require('./array.js')
+const { Array: JaxArray, again, call, take, alive } = require('./array.js')
 const { DType, typeOf: typeNamed, promoteTypes, finfo, iinfo } = require('./types.js')
 const {
-  arrayLike, commonType, constant, defineAll, isNumber, isWeak, liftedOperation, listed, lowered, promoted, promotedTensors, results,
-  tensorOf, wrapped
+  arrayLike, casted, commonType, constant, defineAll, isNumber, isWeak, kept, liftedOperation, listed, lowered, promoted, promotedTensors,
+  renamed, results, tensorOf, wrapped
 } = require('./call.js')
 const { At } = require('./at.js')
 const { deviceOf, move } = require('./device.js')
@@ -45,7 +45,7 @@ const binary = Object.fromEntries(BINARY.split(' ').map((name) => [`${name}(x:n,
 
 /** Whole powers of ten as they round: 0.1 is no number of floats. */
 function rounded (x, decimals = 0) {
-  if (decimals === 0 || (!isFloat(x) && decimals > 0)) return isFloat(x) ? N.round(x) : x
+  if (decimals === 0 || (!isFloat(x) && decimals > 0)) return isFloat(x) ? N.round(x) : x.cast(describe(x).dtype.name)
   const scale = 10 ** Math.abs(decimals)
   const down = decimals > 0 ? N.round(x.mul(scale)).div(scale) : N.round(floating(x).div(scale)).mul(scale)
   return down.cast(describe(x).dtype.name)
@@ -62,13 +62,14 @@ const elementwise = {
   },
   'isinf(x:x)': (x) => N.isinf(x),
   'bitwiseCount(x:x)': (x) => N.bitwiseCount(x).cast('int32'),
-  'positive(x:x)': (x) => x.mul(1).cast(describe(x).dtype.name),
+  'positive(x:x)': (x) => x,
   'rint(x:x)': (x) => N.round(floating(x)),
   'round(a:x, decimals?)': rounded,
   'modf(x:x)': (x) => N.modf(floating(x)),
   'frexp(x:x)': (x) => N.frexp(floating(x)),
   'ldexp(x1:x, x2:x)': (x, n) => N.ldexp(floating(x), n),
   'clip(a:n, min?:n, max?:n)': (a, min, max) => {
+    if (min === undefined && max === undefined) return tensorOf(a)
     const [x, ...bounds] = promoted([a, ...[min, max].filter((bound) => bound !== undefined)])
     if (min !== undefined) return N.clip(x, bounds[0], max === undefined ? null : bounds[1])
     return N.clip(x, null, bounds[0] ?? null)
@@ -97,8 +98,12 @@ const truth = (x) => describe(x).dtype === types.bool ? x : x.ne(0)
 
 // Reductions and scans.
 
-const reduction = (f) => (a, axis, { keepdims = false } = {}) => f(a, { axis: axis ?? null, keepdims })
-const REDUCTIONS = 'sum prod max min mean any all ptp countNonzero nansum nanprod nanmax nanmin nanmean median nanmedian'
+const reduction = (f, isKept = () => false) => (a, axis, { keepdims = false } = {}) =>
+  kept(a, (axis ?? shapeOf(a)).length === 0 && isKept(a), f(a, { axis: axis ?? null, keepdims }))
+/** Those that change nothing where no axis is reduced, some of them only if nothing is NaN. */
+const FOLDS = 'sum prod max min any all'
+const NAN_FOLDS = 'nansum nanprod nanmax nanmin'
+const REDUCTIONS = 'mean ptp countNonzero nanmean median nanmedian'
 const POSITIONS = 'argmax argmin nanargmax nanargmin'
 
 /** Moments about a mean that may be given. */
@@ -110,11 +115,12 @@ function variance (x, axis, { mean, correction = 0, keepdims = false } = {}) {
 }
 
 /** Sums from the beginning; without an axis those of the flattened array. */
-const scan = (f) => (a, axis, { includeInitial = false } = {}) => axis == null ? f(a.flatten(), 0) : f(a, { axis, includeInitial })
+const scan = (f) => (a, axis, { includeInitial = false } = {}) =>
+  kept(a, axis != null && sizeOf(a) === 0, axis == null ? f(a.flatten(), 0) : f(a, { axis, includeInitial }))
 const cumulative = (f, who) => (a, { axis, includeInitial = false } = {}) => {
   const ndim = shapeOf(a).length
   if (axis == null && ndim > 1) throw new TypeError(`${who}: options.axis: not given, expected one for ${ndim} dimensions`)
-  return axis == null ? f(N.ravel(a), { axis: 0, includeInitial }) : f(a, { axis, includeInitial })
+  return kept(a, sizeOf(a) === 0, f(axis == null ? N.ravel(a) : a, { axis: axis ?? 0, includeInitial }))
 }
 
 /** Weights of an average as the shape of what they weigh. */
@@ -125,8 +131,8 @@ function average (a, axis, { weights, keepdims = false } = {}) {
 }
 
 const reductions = {
-  ...Object.fromEntries(REDUCTIONS.split(' ').map((name) => [`${name}(a:x, axis?, options?:o)`, reduction(N[name])])),
-  ...Object.fromEntries(POSITIONS.split(' ').map((name) => [`${name}(a:x, axis?, options?:o)`, reduction(N[name])])),
+  ...Object.fromEntries([[FOLDS, () => true], [NAN_FOLDS, (a) => !isFloat(a)], [REDUCTIONS], [POSITIONS]].flatMap(([names, isKept]) =>
+    names.split(' ').map((name) => [`${name}(a:x, axis?, options?:o)`, reduction(N[name], isKept)]))),
   'var_(x:x, axis?, options?:o)': variance,
   'std(x:x, axis?, options?:o)': (...args) => variance(...args).sqrt(),
   'nanvar(x:x, axis?, options?:o)': (x, axis, { correction = 0, keepdims = false } = {}) =>
@@ -155,7 +161,8 @@ const reductions = {
       const t = value instanceof Base ? value : constant(value, describe(a).dtype)
       return shapeOf(t).length > 0 ? t : t.expand(shapeOf(a).map((size, i) => i === at ? 1 : size))
     }
-    return N.diff(a, { axis: at, n, prepend: edge(prepend), append: edge(append) })
+    const isKept = prepend === undefined && append === undefined && (n === 0 || shapeOf(a)[at] === 0)
+    return kept(a, isKept, N.diff(a, { axis: at, n, prepend: edge(prepend), append: edge(append) }))
   },
   'ediff1d(ary:x, options?:o)': (ary, { toEnd, toBegin } = {}) => {
     const { dtype } = describe(ary)
@@ -164,8 +171,8 @@ const reductions = {
     return found.length === 1 ? found[0] : Tensor.cat(found)
   },
   'unwrap(p:x, discont?, axis?, period?)': (p, discont = null, axis = -1, period = 2 * Math.PI) =>
-    N.unwrap(p, { discont, axis, period }),
-  'sort(a:x, axis!)': (a, axis = -1) => N.sort(a, { axis }),
+    kept(p, shapeOf(p).at(axis) <= 1, N.unwrap(p, { discont, axis, period })),
+  'sort(a:x, axis!)': (a, axis = -1) => kept(a, shapeOf(a).at(axis) <= 1, N.sort(a, { axis })),
   'argsort(a:x, axis!)': (a, axis = -1) => N.argsort(a, { axis }),
   'isin(element:n, testElements:n, options?:o)': (element, test, { invert = false } = {}) => {
     const [x, values] = promotedTensors([element, test])
@@ -208,8 +215,9 @@ const front = (shape, n) => [...Array(n).fill(1), ...shape]
 const joining = (who, adapt, axis) => [`${who}(xs:l)`, (xs) => {
   if (xs.length === 0) throw new TypeError(`${who}: xs: an empty list, expected one or more arrays`)
   const given = promotedTensors(xs).map(adapt)
-  return N.concat(given, axis(shapeOf(given[0]).length))
+  return joinedAlong(given, axis(shapeOf(given[0]).length))
 }]
+const joinedAlong = (xs, axis) => kept(xs[0], xs.length === 1, N.concat(xs, axis))
 
 /** The amounts of padding before and behind each axis. */
 function widths (width, ndim) {
@@ -251,22 +259,28 @@ function diagonalMatrix (v, k) {
   return square.pad(k >= 0 ? [[0, at], [at, 0]] : [[at, 0], [0, at]])
 }
 
+const isOneAxis = (x, i, j) => i === j || Math.abs(i - j) === shapeOf(x).length
+
 const shapes = {
   'reshape(x:x, shape)': (x, shape) => x.reshape(Array.isArray(shape) ? shape : [shape]),
   'ravel(a:x)': (a) => a.reshape([-1]),
   'transpose(x:x, perm?)': (x, perm) => x.permute(perm ?? [...shapeOf(x).keys()].reverse()),
   'matrixTranspose(a:x)': (a) => N.matrixTranspose(a),
-  'moveaxis(x:x, src, dst)': (x, src, dst) => N.moveaxis(x, src, dst),
-  'swapaxes(a:x, axis1, axis2)': (a, i, j) => N.swapaxes(a, i, j),
+  'moveaxis(x:x, src, dst)': (x, src, dst) => kept(x, isOneAxis(x, src, dst), N.moveaxis(x, src, dst)),
+  'swapaxes(a:x, axis1, axis2)': (a, i, j) => kept(a, isOneAxis(a, i, j), N.swapaxes(a, i, j)),
   'expandDims(a:x, axis)': (a, axis) => N.expandDims(a, axis),
   'squeeze(a:x, axis?)': (a, axis) => axis == null ? a.squeeze() : N.squeeze(a, axis),
   'broadcastTo(a:x, shape)': (a, shape) => N.broadcastTo(a, shape),
   'flip(x:x, axis?)': (x, axis) => N.flip(x, axis ?? null),
   'flipud(x:x)': (x) => N.flip(x, axisOf(0, shapeOf(x).length, 'flipud')),
   'fliplr(x:x)': (x) => N.flip(x, 1),
-  'rot90(m:x, k?, axes?)': (m, k = 1, axes = [0, 1]) => N.rot90(m, k, axes),
-  'roll(a:x, shift, axis?)': (a, shift, axis) => N.roll(a, shift, axis ?? null),
-  'repeat(a:x, repeats, axis?)': (a, repeats, axis) => N.repeat(a, repeats, axis ?? null),
+  'rot90(m:x, k?, axes?)': (m, k = 1, axes = [0, 1]) => kept(m, k % 4 === 0, N.rot90(m, k, axes)),
+  'roll(a:x, shift, axis?)': (a, shift, axis) => {
+    const axes = axis == null ? [] : [axis].flat()
+    const stays = axes.length > 0 && axes.every((at, i) => (Array.isArray(shift) ? shift[i] : shift) % shapeOf(a).at(at) === 0)
+    return kept(a, stays, N.roll(a, shift, axis ?? null))
+  },
+  'repeat(a:x, repeats, axis?)': (a, repeats, axis) => kept(a, repeats === 1 && axis != null, N.repeat(a, repeats, axis ?? null)),
   'tile(a:x, reps)': (a, reps) => N.tile(a, reps),
   'pad(x:x, width)': (x, width) => x.pad(widths(width, shapeOf(x).length)),
   'split(a:x, indicesOrSections, axis?)': (a, by, axis = 0) => parts('split', a, by, axis, false),
@@ -278,7 +292,7 @@ const shapes = {
     joining('dstack', (x) => atLeast(x, 3, (shape, n) => n === 1 ? [...shape, 1] : [1, ...(n === 3 ? [1] : shape), 1]), () => 2),
     joining('columnStack', (x) => atLeast(x, 2, (shape) => shape.length === 0 ? [1, 1] : [...shape, 1]), () => 1)
   ]),
-  'concatenate(xs:l, axis?)': (xs, axis = 0) => N.concat(promotedTensors(xs), axis),
+  'concatenate(xs:l, axis?)': (xs, axis = 0) => joinedAlong(promotedTensors(xs), axis),
   'stack(xs:l, axis?)': (xs, axis = 0) => N.stack(promotedTensors(xs), axis),
   'unstack(x:x, axis?)': (x, axis = 0) => N.unstack(x, axis),
   'append(arr:n, values:n, axis?)': (arr, values, axis) => {
@@ -356,7 +370,7 @@ const products = {
   'polyadd(a1:n, a2:n)': product((p, q) => N.polyadd(p, q)),
   'polysub(a1:n, a2:n)': product((p, q) => N.polysub(p, q)),
   'polymul(a1:n, a2:n)': product((p, q) => N.polymul(p, q)),
-  'polyder(p:x, m?)': (p, m = 1) => N.polyder(floating(p), m)
+  'polyder(p:x, m?)': (p, m = 1) => kept(floating(p), m === 0, N.polyder(floating(p), m))
 }
 
 const dotted = (x, y) => shapeOf(y).length === 1 ? N.tensordot(x, y, [-1], [0]) : N.tensordot(x, y, [-1], [-2])
@@ -405,7 +419,9 @@ const taper = (who, make) => creation(who, (M) => {
 function array (values, { shape, dtype, device } = {}) {
   const type = dtype === undefined ? undefined : typeNamed(dtype, 'array').name
   const options = { ...(type && { dtype: type }) }
-  if (values instanceof JaxArray && shape === undefined && (type === undefined || type === values.dtype)) return alive(values)
+  if (values instanceof JaxArray && String(shape ?? values.shape) === String(values.shape) && (type ?? values.dtype) === values.dtype) {
+    return alive(values)
+  }
   let tensor
   if (values instanceof JaxArray) tensor = call(() => take(values)._tensor.cast(type ?? values.dtype))
   else if (ArrayBuffer.isView(values)) tensor = new Tensor(values.slice(), options)
@@ -523,6 +539,7 @@ function meshgrid (xs, { indexing = 'xy' } = {}) {
     const lengths = given.map(sizeOf)
     const order = indexing === 'xy' && given.length > 1 ? [1, 0, ...[...given.keys()].slice(2)] : [...given.keys()]
     const shape = order.map((i) => lengths[i])
+    if (xs.length === 1 && xs[0] instanceof JaxArray) return [again(xs[0])]
     return given.map((x, i) => new JaxArray(x.reshape(shape.map((_, k) => order[k] === i ? lengths[i] : 1)).expand(shape)))
   })
 }
@@ -612,7 +629,13 @@ const callers = {
       return out.ndim === ndim ? out : table.expandDims(out, axisOf(axis, ndim, 'applyOverAxes'))
     }, a)
   }),
-  einsum: creation('einsum', (...args) => call(() => wrapped(einsum(...args), false))),
+  einsum: creation('einsum', (...args) => call(() => {
+    try {
+      return wrapped(einsum(...args), false)
+    } catch (error) {
+      throw renamed(error, 'einsum')
+    }
+  })),
   broadcastArrays: creation('broadcastArrays', (...arrays) => call(() => {
     const given = arrays.map((x) => tensorOf(arrayLike(x, 'broadcastArrays: arrays')))
     const shape = broadcastShapes(...given.map(shapeOf))
@@ -621,7 +644,7 @@ const callers = {
 }
 
 const comparisons = {
-  'astype(a:n, dtype)': (a, dtype) => tensorOf(a).cast(typeNamed(dtype, 'astype').name),
+  'astype(a:n, dtype)': (a, dtype) => casted(tensorOf(a), typeNamed(dtype, 'astype')),
   'arrayEqual(a1:n, a2:n, options?:o)': (a, b, { equalNaN = false } = {}) => {
     const [x, y] = promotedTensors([a, b])
     return N.arrayEqual(x, y, equalNaN)
@@ -704,7 +727,8 @@ JaxArray.prototype.at = function (...index) {
 JaxArray.prototype.view = function (dtype) {
   return call(() => {
     const t = take(this)._tensor
-    return new JaxArray(dtype === undefined ? t : t.bitcast(toDType(dtype, 'view').name))
+    const type = dtype === undefined ? describe(t).dtype : toDType(dtype, 'view')
+    return type === describe(t).dtype ? again(this) : new JaxArray(t.bitcast(type.name))
   })
 }
 
