@@ -216,7 +216,7 @@ def _result(lib: Any, leaf: str, names: list[str], transforms: list[str], x: np.
         f = CONSTRUCTS[name](side, f)
     for t in transforms:
         f = TRANSFORMS[t](lib, f)
-    y = f(_convert(lib, x))
+    y = (f if lib is func else jax.jit(f))(_convert(lib, x))
     return y.numpy() if lib is func else np.asarray(y)
 
 
