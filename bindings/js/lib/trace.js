@@ -36,9 +36,9 @@ function expressing (who, fn) {
   }
 }
 
-/** Whether a function is traced to be transformed. */
+/** How many functions are being traced to be transformed, each within the one before. */
 function expressed () {
-  return expressions > 0
+  return expressions
 }
 
 /** A function of tensors that is compiled: it runs where its arguments and what it uses are. */

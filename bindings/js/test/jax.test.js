@@ -274,8 +274,37 @@ test('expressions are printed as jax-js prints them', () => {
       d:float32[2,1] = reshape [ shape=2,1 ] b
       e:float32[2,2] = concatenate [ axis=1 ] c d
   in ( e ) }`)
-  // Every operand is written.
-  assert.match(text((x) => nn.softplus(x), np.zeros([3])), / = max b 0\n {6}d:float32\[3\] = neg b\n {6}e:float32\[3\] = min b d\n/)
+  // Compositions of the library that jax-js writes in another way, and products without axes of ones.
+  for (const [f, ...lines] of [
+    [nn.softplus, 'b:float32[3] = exp a', 'c:float32[3] = add b 1', 'd:float32[3] = log c'],
+    [np.abs, 'b:bool[3] = compare [ op=less ] a 0', 'c:float32[3] = mul a -1', 'd:float32[3] = where b c a'],
+    [(x) => np.fmod(x, 2), 'b:float32[3] = mod a 2'],
+    [(x) => np.broadcastTo(x, [2, 3]), 'b:float32[2,3] = broadcast [ shape=2,3', '                             axis=0 ] a'],
+    [(x) => np.outer(x, x), 'b:float32[3,1] = reshape [ shape=3,1 ] a', 'c:float32[3,3] = mul b a']
+  ]) assert.deepStrictEqual(text(f, np.zeros([3])).split('\n').slice(1, -1).map((line) => line.slice(6)), lines)
+  assert.match(text((x) => x.min(), np.zeros([3])), /reduce \[ op=Min\n/)
+  assert.strictEqual(text(np.matmul, np.zeros([2, 3]), np.zeros([3, 4])), `{ lambda a:float32[2,3], b:float32[3,4] .
+  let c:float32[4,3] = transpose [ perm=1,0 ] b
+      d:float32[2,1,3] = reshape [ shape=2,1,3 ] a
+      e:float32[1,4,3] = reshape [ shape=1,4,3 ] c
+      f:float32[2,4] = dot d e
+  in ( f ) }`)
+  assert.strictEqual(text((x) => ({ b: x.add(1), a: x }), np.zeros([3])).split('\n')[2], '  in ( b, a ) }')
+  // Calls of compiled functions.
+  const half = jit(function half (x, n) { return [x.mul(n), x] })
+  assert.strictEqual(text((x) => jit((y) => half(y, 0.5)[0].add(y))(x).neg(), np.zeros([2, 2])), `{ lambda a:float32[2,2] .
+  let b:float32[2,2] = jit [ name=closure
+                             jaxpr={ lambda a:float32[2,2] .
+                               let b:float32[2,2] _ = jit [ name=half
+                                                            jaxpr={ lambda a:float32[2,2], b:float32[] .
+                                                              let c:float32[2,2] = mul a b
+                                                              in ( c, a ) }
+                                                            numConsts=0 ] a 0.5
+                                   c:float32[2,2] = add b a
+                               in ( c ) }
+                             numConsts=0 ] a
+      c:float32[2,2] = neg b
+  in ( c ) }`)
   assert.strictEqual(text((x) => x, 3), '{ lambda a:float32[] .\n  ( a ) }')
   assert.strictEqual(String(makeJaxpr((x) => ({ a: x }))(3).treedef), 'JsTreeDef({a: *})')
 })

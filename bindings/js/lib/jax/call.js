@@ -9,6 +9,9 @@ const { isComplex, isOptions, show } = require('../arguments.js')
 const { Array: JaxArray, again, alive, take, call, apart } = require('./array.js')
 const { joined } = require('./types.js')
 
+const shapeOf = (tensor) => describe(tensor).shape
+const isFloat = (tensor) => describe(tensor).dtype.isFloat
+const floating = (tensor) => isFloat(tensor) ? tensor : tensor.cast('float32')
 const isNumber = (value) => typeof value === 'number' || typeof value === 'boolean' || typeof value === 'bigint'
 
 /** A scalar that is a constant of graphs. */
@@ -75,13 +78,16 @@ const promotedTensors = (operands) => {
 
 const casted = (tensor, type) => describe(tensor).dtype === type ? tensor : tensor.cast(type.name)
 
-/** Tensors in what a function returns, as arrays. */
-function wrapped (result, weak) {
-  if (result instanceof Base) return new JaxArray(result, weak && describe(result).dtype.isFloat)
-  if (Array.isArray(result)) return result.map((item) => wrapped(item, weak))
-  if (isOptions(result)) return Object.fromEntries(Object.entries(result).map(([key, item]) => [key, wrapped(item, weak)]))
-  return result
+/** A list or an object with other items; all else as it is. */
+function inside (tree, f) {
+  if (Array.isArray(tree)) return tree.map((item) => f(item))
+  return isOptions(tree) ? Object.fromEntries(Object.entries(tree).map(([key, item]) => [key, f(item)])) : tree
 }
+
+/** Tensors in what a function returns, as arrays. */
+const wrapped = (result, weak) => result instanceof Base
+  ? new JaxArray(result, weak && isFloat(result))
+  : inside(result, (item) => wrapped(item, weak))
 
 /**
  * What takes the arguments of a function, by a letter for each of them: x becomes a tensor, n stays an array or a number, l is a list of
@@ -175,19 +181,11 @@ function defineAll (table) {
 /** Arrays in a tree of arguments as tensors; functions as functions of tensors. */
 function lowered (tree) {
   if (tree instanceof JaxArray) return take(tree)._tensor
-  if (typeof tree === 'function') return loweredFunction(tree)
-  if (Array.isArray(tree)) return tree.map(lowered)
-  if (isOptions(tree)) return Object.fromEntries(Object.entries(tree).map(([key, item]) => [key, lowered(item)]))
-  return tree
+  return typeof tree === 'function' ? loweredFunction(tree) : inside(tree, lowered)
 }
 
 /** Tensors of what a function of arrays returns. */
-function results (tree) {
-  if (tree instanceof JaxArray) return alive(tree)._tensor
-  if (Array.isArray(tree)) return tree.map(results)
-  if (isOptions(tree)) return Object.fromEntries(Object.entries(tree).map(([key, item]) => [key, results(item)]))
-  return tree
-}
+const results = (tree) => tree instanceof JaxArray ? alive(tree)._tensor : inside(tree, results)
 
 /** A function of arrays as one of tensors. */
 function loweredFunction (f) {
@@ -214,6 +212,6 @@ function liftedOperation (name, f) {
 }
 
 module.exports = {
-  arrayLike, casted, commonType, constant, define, defineAll, isNumber, isWeak, kept, lifted, liftedOperation, listed, lowered, promoted,
-  promotedTensors, renamed, results, tensorOf, typeOf, wrapped
+  arrayLike, casted, commonType, constant, define, defineAll, floating, inside, isFloat, isNumber, isWeak, kept, lifted, liftedOperation,
+  listed, lowered, promoted, promotedTensors, renamed, results, shapeOf, tensorOf, typeOf, wrapped
 }

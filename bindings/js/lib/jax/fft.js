@@ -1,14 +1,10 @@
 'use strict'
 /** polygrad/jax: numpy.fft, on pairs of real and imaginary parts. */
 
-const { describe } = require('../base.js')
 const F = require('../fft.js')
 const { show } = require('../arguments.js')
 const { Array: JaxArray, call } = require('./array.js')
-const { arrayLike, define, kept, tensorOf, wrapped } = require('./call.js')
-
-const shapeOf = (x) => describe(x).shape
-const floating = (x) => describe(x).dtype.isFloat ? x : x.cast('float32')
+const { arrayLike, define, floating, kept, shapeOf, tensorOf, wrapped } = require('./call.js')
 
 /** The parts of a pair of arrays. */
 function pairOf (a, who) {

@@ -2,14 +2,22 @@
 /** Expressions as jax-js writes them: { lambda a:float32[3] . let b:float32[3] = sin a in ( b ) }. */
 
 const COMPARES = { cmplt: 'less', cmpne: 'not_equal', cmpeq: 'equal' }
-const REDUCES = { add: 'Add', mul: 'Mul', max: 'Max' }
+const REDUCES = { add: 'Add', mul: 'Mul', max: 'Max', min: 'Min' }
 const NAMES = { permute: 'transpose', expand: 'broadcast', detach: 'stop_gradient' }
 /** Operations of operands that fit together without being reshaped. */
 const ELEMENTWISE = new Set(('add mul max min idiv mod where cmplt cmpne cmpeq and or xor shl shr pow neg not exp log exp2 log2 sin sqrt ' +
   'reciprocal trunc floor ceil logistic tanh').split(' '))
 
+/** Operations that are written as several: each of these takes the result of the one before, and another operand, null for the first. */
+const LONGER = {
+  logistic: [['neg'], ['exp'], ['add', '1'], ['reciprocal']],
+  'log(1+e^-|x|)': [['neg'], ['min', null], ['exp'], ['add', '1'], ['log']]
+}
+
 /** What a cosine is the sine of, less its angle. */
 const HALF_PI = '1.5707963705062866'
+
+const dimsOf = (type) => /\[(.*)\]$/.exec(type)[1].split(',').filter((n) => n !== '')
 
 /** A variable: its number and its type. */
 class Var {
@@ -28,8 +36,7 @@ class Var {
   }
 
   get shape () {
-    const [, list] = /\[(.*)\]$/.exec(this.type)
-    return list === '' ? [] : list.split(',')
+    return dimsOf(this.type)
   }
 }
 
@@ -52,9 +59,8 @@ class JaxprEqn {
 
   /** The lines of the statement; parameters stand one below the other. */
   lines () {
-    const [out] = this.outBinders
-    const head = `${out}:${out.type} = ${this.primitive} `
-    const params = Object.entries(this.params).map(([key, value]) => `${key}=${value}`)
+    const head = `${this.outBinders.map((out) => out.id === null ? '_' : `${out}:${out.type}`).join(' ')} = ${this.primitive} `
+    const params = Object.entries(this.params).flatMap(([key, value]) => `${key}=${value}`.split('\n'))
     const inputs = this.inputs.join(' ')
     if (params.length === 0) return [`${head}${inputs}`]
     return params.map((param, i) => `${i === 0 ? `${head}[ ` : ' '.repeat(head.length + 2)}${param}${
@@ -104,21 +110,61 @@ class ClosedJaxpr {
 function parsed (text) {
   const [, consts, parameters, body, outs] = /^\{ lambda ?(.*?) ?; ?(.*?)\. let\n([^]*?)  in \((.*)\) \}$/.exec(text.trim())
   const binders = `${consts} ${parameters}`.trim().split(/ +/).filter((item) => item !== '').map((item) => item.split(':'))
-  const statements = body.split('\n').filter((line) => line.trim() !== '').map((line) => {
-    const [, name, type, op, , arg, , inputs] = /^ *(\w+):(\S+) = ([^\s[]+)((?:\[(.*?)\])?)( ?)(.*)$/.exec(line)
+  // The bodies of loops are not written.
+  const lines = body.replace(/ \{\n {6}lambda[^]*?\n {4}\}/g, '').split('\n').filter((line) => line.trim() !== '')
+  const statements = lines.map((line) => {
+    const [, name, type = 'loop[]', op, arg, inputs] = /^ *(\w+)(?::(\S+))? = ([^\s[]+)(?:\[(.*?)\])? ?(.*)$/.exec(line)
     return { name, type, op, arg, inputs: inputs.split(' ').filter((item) => item !== '') }
   })
-  return { binders, statements, outs: outs.split(/,? +/).filter((item) => item !== '') }
+  const nConsts = consts.split(/ +/).filter((item) => item !== '').length
+  return shaped({ binders, statements, outs: outs.split(/,? +/).filter((item) => item !== '') }, nConsts)
+}
+
+/** Memory has one axis: constants that are only reshaped have the shape that they get. */
+function shaped ({ binders, statements, outs }, nConsts) {
+  const used = statements.flatMap(({ inputs }) => inputs).concat(outs)
+  for (const binder of binders.slice(0, nConsts)) {
+    const s = statements.find(({ op, inputs }) => op === 'reshape' && inputs[0] === binder[0])
+    if (s === undefined || used.filter((name) => name === binder[0]).length > 1) continue
+    binder.splice(0, 2, s.name, s.type)
+    statements.splice(statements.indexOf(s), 1)
+  }
+  return { binders, statements, outs }
 }
 
 const number = (text) => text === 'inf' ? Infinity : text === '-inf' ? -Infinity : text === 'true' ? 1 : text === 'false' ? 0 : Number(text)
+const isLiteral = (text, value) => isNumber(text) && number(text) === value
 const isNumber = (text) => /^(-?inf|nan|true|false|-?\d.*)$/.test(text)
 
-/** The text of an expression of func as the expression that jax-js would print. */
-function jaxprOf (text) {
-  const { binders, statements, outs } = parsed(text)
+/**
+ * The statements of an expression with calls of compiled functions, whose inputs and results are its last outputs: a call stands behind
+ * what it takes and before what takes its results.
+ */
+function withCalls ({ binders, statements, outs }, size, calls) {
   const by = new Map(statements.map((s) => [s.name, s]))
-  const types = new Map([...binders, ...statements.map((s) => [s.name, s.type])])
+  const own = outs.slice(size)
+  for (const { name, jaxpr, inputs, stand } of calls) {
+    const taken = own.splice(0, inputs.length)
+    const names = own.splice(0, stand.length)
+    const outputs = names.map((out) => ({ name: out, type: binders.find((b) => b[0] === out)[1] }))
+    const call = { ...outputs[0], op: 'jit', inputs: taken, outputs, params: { name, jaxpr, numConsts: 0 } }
+    for (const out of names) by.set(out, call)
+  }
+  const found = new Set()
+  const put = (s) => {
+    if (s === undefined || found.has(s)) return
+    s.inputs.forEach((name) => put(by.get(name)))
+    found.add(s)
+  }
+  ;[...statements, ...outs.slice(0, size).map((name) => by.get(name))].forEach(put)
+  return { binders: binders.filter(([name]) => by.get(name)?.op !== 'jit'), statements: [...found], outs: outs.slice(0, size) }
+}
+
+/** The text of an expression of func as the expression that jax-js would print; it has so many results, and calls of compiled functions. */
+function jaxprOf (text, size, calls) {
+  const { binders, statements, outs } = withCalls(parsed(text), size, calls)
+  const by = new Map(statements.map((s) => [s.name, s]))
+  const types = new Map([...binders, ...statements.flatMap((s) => s.outputs ?? [s]).map((s) => [s.name, s.type])])
   /** What stands for a name: another name or a number. */
   const stand = new Map()
   const resolved = (name) => {
@@ -126,7 +172,7 @@ function jaxprOf (text) {
     while (stand.has(at)) at = stand.get(at)
     return at
   }
-  const sizes = (name) => /\[(.*)\]$/.exec(types.get(name) ?? '[]')[1].split(',').filter((n) => n !== '')
+  const sizes = (name) => dimsOf(types.get(name) ?? '[]')
   const large = (list) => list.filter((n) => n !== '1')
   /** Whether a statement only adds, takes away or moves axes of size 1. */
   const movesOnes = ({ name, op, arg, inputs: [from] }) => {
@@ -170,8 +216,9 @@ function jaxprOf (text) {
     }
     rewritten.push({ ...s, inputs, isBroadcast: inputs.some((name, i) => name !== resolved(s.inputs[i])) })
   }
-  simplify(rewritten, types, stand)
-  return built(binders, rewritten, outs.map(resolved), types)
+  const list = needed(rewritten, outs.map(resolved))
+  simplify(list, types, stand)
+  return built(binders, list, outs.map(resolved), types)
 }
 
 /** Patterns of several statements that are one, or of one that is several. */
@@ -179,14 +226,18 @@ function simplify (list, types, stand) {
   const by = new Map(list.map((s) => [s.name, s]))
   const drop = new Set()
   const once = (name) => list.reduce((n, s) => drop.has(s.name) ? n : n + s.inputs.filter((input) => input === name).length, 0) === 1
-  for (const s of list) {
+  for (const s of [...list]) {
     s.inputs = s.inputs.map((name) => {
       let at = name
       while (stand.has(at)) at = stand.get(at)
       return at
     })
     const from = by.get(s.inputs[0])
-    if (s.op === 'reshape' && from?.op === 'dot' && /^\w+\[[1,]*\]$/.test(from.type) && once(from.name)) {
+    const same = unit(s, types)
+    if (same !== undefined) {
+      stand.set(s.name, same)
+      drop.add(s.name)
+    } else if (s.op === 'reshape' && from?.op === 'dot' && /^\w+\[[1,]*\]$/.test(from.type) && once(from.name)) {
       Object.assign(s, { op: 'dot', arg: undefined, inputs: from.inputs })
       drop.add(from.name)
     } else if (s.op === 'reshape' && from?.op === 'reduce_axis' && once(from.name)) {
@@ -206,27 +257,116 @@ function simplify (list, types, stand) {
     } else if (s.op === 'add' && s.arg === 'disjoint') {
       const joined = concatenated(s, by, types)
       if (joined !== null) Object.assign(s, { op: 'concatenate', ...joined })
-    } else if (s.op === 'contiguous') {
-      stand.set(s.name, s.inputs[0])
-      drop.add(s.name)
+    } else if (s.op === 'product') {
+      Object.assign(s, { op: 'reduce_axis', arg: `mul(${s.arg})` })
     }
+    if (!drop.has(s.name)) PATTERNS.some((pattern) => pattern(s, by, { types, stand, drop, once, list }))
   }
   for (let i = list.length - 1; i >= 0; i--) {
     const { name, type, op, inputs } = list[i]
     if (drop.has(name)) list.splice(i, 1)
-    if (op === 'logistic') {
-      const [negative, power, sum] = ['negative', 'power', 'sum'].map((part) => `${name} ${part}`)
-      list.splice(i, 1, { name: negative, type, op: 'neg', inputs }, { name: power, type, op: 'exp', inputs: [negative] },
-        { name: sum, type, op: 'add', inputs: [power, '1'] }, { name, type, op: 'reciprocal', inputs: [sum] })
-    } else if (op === 'log(1+e^-|x|)') {
-      const [negative, least, power, sum] = ['negative', 'least', 'power', 'sum'].map((part) => `${name} ${part}`)
-      list.splice(i, 1, { name: negative, type, op: 'neg', inputs }, { name: least, type, op: 'min', inputs: [...inputs, negative] },
-        { name: power, type, op: 'exp', inputs: [least] }, { name: sum, type, op: 'add', inputs: [power, '1'] },
-        { name, type, op: 'log', inputs: [sum] })
-    }
+    if (LONGER[op] === undefined) continue
+    const steps = LONGER[op].map(([own, ...rest], k) => {
+      const before = k === 0 ? inputs[0] : `${name} ${k - 1}`
+      const out = k === LONGER[op].length - 1 ? name : `${name} ${k}`
+      return { name: out, type, op: own, inputs: [before, ...rest.map((x) => x ?? inputs[0])] }
+    })
+    list.splice(i, 1, ...steps)
   }
   keptAxes(list)
 }
+
+/** The operand of what changes nothing: of a product by 1 or of a sum with 0. */
+function unit ({ op, inputs, type, arg }, types) {
+  if (op === 'contiguous') return inputs[0]
+  if (!['mul', 'add'].includes(op) || arg !== undefined && arg !== '') return undefined
+  const i = inputs.findIndex((name) => isLiteral(name, op === 'mul' ? 1 : 0))
+  return i >= 0 && types.get(inputs[1 - i]) === type ? inputs[1 - i] : undefined
+}
+
+/** What changes a statement, and those before it, to what jax-js writes for the same; true where it did. */
+const PATTERNS = [
+  // The extremes of negated elements.
+  (s, by, { drop, once }) => {
+    const top = by.get(s.inputs[0])
+    const inner = by.get(top?.inputs[0])
+    const is = ['neg', 'not'].includes(s.op) && top?.op === 'reduce_axis' && /^max/.test(top.arg) && inner?.op === s.op
+    if (!is || !once(top.name) || !once(inner.name)) return false
+    Object.assign(s, { op: 'reduce_axis', arg: top.arg.replace('max', 'min'), inputs: inner.inputs })
+    return drop.add(top.name).add(inner.name)
+  },
+  // Magnitudes.
+  (s, by, { once }) => {
+    const [less, x, other] = s.inputs.map((name, i) => i === 1 ? name : by.get(name))
+    const [zero, negative] = [by.get(other?.inputs[0]), by.get(other?.inputs[2])]
+    const is = s.op === 'where' && less?.op === 'cmplt' && isLiteral(less.inputs[0], 0) && less.inputs[1] === x && other?.op === 'where' &&
+      zero?.op === 'cmpeq' && negative?.op === 'neg' && negative.inputs[0] === x
+    if (!is || !once(less.name) || !once(other.name)) return false
+    less.inputs.reverse()
+    Object.assign(other, { op: 'mul', inputs: [x, '-1'] })
+    return Object.assign(s, { inputs: [less.name, other.name, x] })
+  },
+  // What is finite, else 0: jax-js has no such guard.
+  (s, by, { stand }) => {
+    const [less, x] = [by.get(s.inputs[0]), s.inputs[1]]
+    if (s.op !== 'where' || !isLiteral(s.inputs[2], 0) || less?.op !== 'cmplt' || less.inputs[1] !== 'inf') return false
+    const size = by.get(less.inputs[0])
+    if (size?.op !== 'where' || size.inputs[2] !== x) return false
+    return stand.set(s.name, x)
+  },
+  // log(1 + exp(x)) as it is computed without overflow.
+  (s, by, { once }) => {
+    const [top, rest] = s.inputs.map((name) => by.get(name))
+    const is = s.op === 'add' && top?.op === 'max' && isLiteral(top.inputs[1], 0) && rest?.op === 'log(1+e^-|x|)'
+    if (!is || !once(top.name) || !once(rest.name)) return false
+    Object.assign(top, { op: 'exp', inputs: [top.inputs[0]] })
+    Object.assign(rest, { op: 'add', inputs: [top.name, '1'] })
+    return Object.assign(s, { op: 'log', inputs: [rest.name] })
+  },
+  // Remainders by a number.
+  (s, by) => {
+    const chain = [s]
+    for (let i = 0; i < 5; i++) chain.push(by.get(chain[i]?.inputs[i === 0 ? 1 : 0]))
+    if (chain.map((at) => at?.op).join(' ') !== 'add neg mul detach trunc mul' || chain[5].inputs[0] !== s.inputs[0]) return false
+    return isNumber(chain[2].inputs[1]) && Object.assign(s, { op: 'mod', inputs: [s.inputs[0], chain[2].inputs[1]] })
+  },
+  // Indices that count from the end are no operations.
+  (s, by) => {
+    const index = by.get(s.inputs[1])
+    if (s.op !== 'take' || index?.op !== 'where' || !/^\d+$/.test(s.arg)) return false
+    s.params = { axis: s.arg, outDim: s.arg, uniqueIndices: false }
+    return Object.assign(s, { op: 'gather', inputs: [s.inputs[0], index.inputs[2]] })
+  },
+  // The right operand of a product is transposed before it gets axes of ones.
+  (s, by, { list, once, types }) => {
+    const [left, turned] = s.inputs.map((name) => by.get(name))
+    const given = by.get(turned?.inputs[0])
+    if (s.op !== 'dot' || turned?.op !== 'permute' || given?.op !== 'reshape' || !once(turned.name) || !once(given.name)) return false
+    const type = types.get(given.inputs[0])
+    const dims = dimsOf(type)
+    const order = [...dims.keys()]
+    if (dims.length < 2 || String(dims.filter((n) => n !== '1')) !== String(dimsOf(given.type).filter((n) => n !== '1'))) return false
+    for (const swapped of [order, dims]) swapped.push(...swapped.splice(-2).reverse())
+    Object.assign(given, { op: 'permute', arg: String(order), type: type.replace(/\[.*/, `[${dims}]`) })
+    Object.assign(turned, { op: 'reshape', arg: String(dimsOf(turned.type)) })
+    types.set(given.name, given.type)
+    if (left?.op === 'reshape' && once(left.name)) {
+      list.splice(list.indexOf(left), 1)
+      list.splice(list.indexOf(given) + 1, 0, left)
+    }
+    return true
+  },
+  // Axes of ones that are broadcast are no operation of their own.
+  (s, by, { drop, once, types }) => {
+    const ones = by.get(s.inputs[0])
+    if (s.op !== 'expand' || ones?.op !== 'reshape' || !once(ones.name)) return false
+    const [own, dims] = [dimsOf(types.get(ones.inputs[0])), dimsOf(ones.type)]
+    const axes = dimsOf(s.type).flatMap((n, i) => n === dims[i] ? [] : [i])
+    if (String(dims.filter((_, i) => !axes.includes(i))) !== String(own)) return false
+    Object.assign(s, { params: { shape: s.arg, axis: String(axes) }, inputs: ones.inputs })
+    return drop.add(ones.name)
+  }
+]
 
 /** The arrays and the axis of a sum of arrays that are padded to stand one behind the other; null if it is another sum. */
 function concatenated (sum, by, types) {
@@ -278,8 +418,7 @@ function paramsOf ({ op, arg, type, inputs }, types) {
     case 'pad': return { width: arg.replace(/:/g, ',').replace(/ /g, '') }
     case 'flip': return { axis: arg.split(',').flatMap((flag, i) => flag === 'true' ? [i] : []).join(',') }
     case 'expand': {
-      const from = /\[(.*)\]$/.exec(types.get(inputs[0]) ?? '[]')[1].split(',')
-      const to = /\[(.*)\]$/.exec(type)[1].split(',')
+      const [from, to] = [types.get(inputs[0]) ?? '[]', type].map(dimsOf)
       return { shape: arg, axis: to.flatMap((n, i) => n === from[i] ? [] : [i]).join(',') }
     }
     case 'cmplt': case 'cmpne': case 'cmpeq': return { op: COMPARES[op] }
@@ -290,10 +429,19 @@ function paramsOf ({ op, arg, type, inputs }, types) {
 
 const nameOf = ({ op }) => op === 'reduce_axis' ? 'reduce' : COMPARES[op] !== undefined ? 'compare' : NAMES[op] ?? op
 
-/** The expression without statements that nobody needs. */
+/** The statements that results need. */
+function needed (statements, outs) {
+  const names = new Set(outs)
+  return statements.reverse().filter((s) => {
+    const isNeeded = (s.outputs ?? [s]).some(({ name }) => names.has(name))
+    if (isNeeded) s.inputs.forEach((name) => names.add(name))
+    return isNeeded
+  }).reverse()
+}
+
 function built (binders, statements, outs, types) {
-  const needed = new Set(outs)
-  for (const s of [...statements].reverse()) if (needed.has(s.name)) s.inputs.forEach((name) => needed.add(name))
+  const list = needed(statements, outs)
+  const used = new Set([...outs, ...list.flatMap(({ inputs }) => inputs)])
   const vars = new Map()
   const atom = (name) => isNumber(name) && !vars.has(name) ? new Lit(number(name)) : vars.get(name)
   const bind = (name, type) => {
@@ -301,9 +449,10 @@ function built (binders, statements, outs, types) {
     return vars.get(name)
   }
   const inBinders = binders.map(([name, type]) => bind(name, type))
-  const eqns = statements.filter((s) => needed.has(s.name)).map((s) => {
+  const eqns = list.map((s) => {
     const inputs = s.inputs.map(atom)
-    return new JaxprEqn(nameOf(s), inputs, paramsOf(s, types), [bind(s.name, s.type)])
+    const out = (s.outputs ?? [s]).map(({ name, type }) => used.has(name) ? bind(name, type) : new Var(null, type))
+    return new JaxprEqn(nameOf(s), inputs, s.params ?? paramsOf(s, types), out)
   })
   return new Jaxpr(inBinders, eqns, outs.map(atom))
 }

@@ -1,7 +1,6 @@
 'use strict'
 /** polygrad/jax: lax, the operations of XLA. index.d.ts tells what the functions do. */
 
-const { describe } = require('../base.js')
 const X = require('../lax.js')
 const special = require('../special.js')
 const func = require('../func/index.js')
@@ -10,11 +9,10 @@ const { expressed, tracing } = require('../trace.js')
 const { PolygradError } = require('../library.js')
 const { Array: JaxArray, call } = require('./array.js')
 const { typeOf: typeNamed } = require('./types.js')
-const { arrayLike, defineAll, kept, lifted, liftedOperation, promotedTensors, results, tensorOf, wrapped } = require('./call.js')
+const {
+  arrayLike, defineAll, floating, kept, lifted, liftedOperation, promotedTensors, results, shapeOf, tensorOf, wrapped
+} = require('./call.js')
 const { laxLinalg } = require('./linalg.js')
-
-const shapeOf = (x) => describe(x).shape
-const floating = (x) => describe(x).dtype.isFloat ? x : x.cast('float32')
 
 /** Images and kernels in one type. */
 const pair = (f) => (lhs, rhs, ...rest) => f(...promotedTensors([lhs, rhs]), ...rest)

@@ -1,14 +1,11 @@
 'use strict'
 /** polygrad/jax: numpy.linalg and lax.linalg, on arrays. index.d.ts tells what the functions do. */
 
-const { describe } = require('../base.js')
 const N = require('../numpy.js')
 const L = require('../linalg.js')
 const { show } = require('../arguments.js')
-const { defineAll, kept, liftedOperation, promotedTensors } = require('./call.js')
+const { defineAll, floating, kept, liftedOperation, promotedTensors, shapeOf } = require('./call.js')
 
-const shapeOf = (x) => describe(x).shape
-const floating = (x) => describe(x).dtype.isFloat ? x : x.cast('float32')
 const product = (f) => (x, y, ...rest) => f(...promotedTensors([x, y]), ...rest)
 
 /** The mean of a matrix and its transpose. */

@@ -1,16 +1,13 @@
 'use strict'
 /** polygrad/jax: nn, the functions of neural networks, and scipySpecial. index.d.ts tells what they do. */
 
-const { Base, describe } = require('../base.js')
+const { Base } = require('../base.js')
 const { Tensor } = require('../tensor.js')
 const { show } = require('../arguments.js')
 const N = require('../numpy.js')
 const special = require('../special.js')
-const { constant, define, defineAll, kept, liftedOperation, promoted, promotedTensors } = require('./call.js')
+const { constant, define, defineAll, floating, kept, liftedOperation, promoted, promotedTensors, shapeOf } = require('./call.js')
 
-const shapeOf = (x) => describe(x).shape
-const isFloat = (x) => describe(x).dtype.isFloat
-const floating = (x) => isFloat(x) ? x : x.cast('float32')
 const unary = (f) => (x) => f(floating(x))
 
 /** Operands of one floating type; the second may be a number. */
@@ -35,7 +32,7 @@ const axesOf = (axis, fallback) => axis === undefined ? fallback : axis
 function logsumexp (x, axis = null, { keepdims = false } = {}) {
   const top = N.max(x, { axis, keepdims: true }).detach()
   const base = N.isfinite(top).where(top, 0)
-  const sum = N.sum(x.sub(base).exp(), { axis, keepdims: true }).log().add(base)
+  const sum = base.add(N.sum(x.sub(base).exp(), { axis, keepdims: true }).log())
   if (keepdims) return sum
   const all = axis === null ? [...shapeOf(x).keys()] : [axis].flat()
   return all.length === 0 ? sum : N.squeeze(sum, all)

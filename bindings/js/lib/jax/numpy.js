@@ -4,14 +4,15 @@
 const { Base, describe } = require('../base.js')
 const { types, toDType } = require('../dtype.js')
 const { Tensor } = require('../tensor.js')
+const { expressed } = require('../trace.js')
 const { show, isComplex, isOptions } = require('../arguments.js')
 const N = require('../numpy.js')
 const func = require('../func/index.js')
 const { Array: JaxArray, again, call, take, alive } = require('./array.js')
 const { DType, typeOf: typeNamed, promoteTypes, finfo, iinfo } = require('./types.js')
 const {
-  arrayLike, casted, commonType, constant, defineAll, isNumber, isWeak, kept, liftedOperation, listed, lowered, promoted, promotedTensors,
-  renamed, results, tensorOf, wrapped
+  arrayLike, casted, commonType, constant, defineAll, floating, inside, isFloat, isNumber, isWeak, kept, liftedOperation, listed, lowered,
+  promoted, promotedTensors, renamed, results, shapeOf, tensorOf, wrapped
 } = require('./call.js')
 const { At } = require('./at.js')
 const { deviceOf, move } = require('./device.js')
@@ -19,9 +20,6 @@ const { linalg } = require('./linalg.js')
 const { fft } = require('./fft.js')
 
 const sizeOf = (x) => describe(x).shape.reduce((n, size) => n * size, 1)
-const shapeOf = (x) => describe(x).shape
-const isFloat = (x) => describe(x).dtype.isFloat
-const floating = (x) => isFloat(x) ? x : x.cast('float32')
 
 /** An axis counted from the front. */
 function axisOf (axis, ndim, who) {
@@ -34,7 +32,7 @@ function axisOf (axis, ndim, who) {
 // Functions of one or two operands.
 
 const UNARY = 'abs acos acosh asin asinh atan atanh bitwiseInvert cbrt ceil cos cosh deg2rad exp exp2 expm1 floor isfinite ' +
-  'isnan isneginf isposinf log log10 log1p log2 logicalNot rad2deg reciprocal sign signbit sin sinc sinh sqrt square tan tanh ' +
+  'isinf isnan isneginf isposinf log log10 log1p log2 logicalNot rad2deg reciprocal sign signbit sin sinc sinh sqrt square tan tanh ' +
   'trunc i0'
 const BINARY = 'add multiply divide floorDivide remainder fmod maximum minimum fmax fmin bitwiseAnd bitwiseOr bitwiseXor ' +
   'bitwiseLeftShift bitwiseRightShift less lessEqual greater greaterEqual equal notEqual logaddexp logaddexp2 copysign atan2 hypot ' +
@@ -56,11 +54,7 @@ const elementwise = {
   ...binary,
   // NumPy refuses bools, jax-js does not.
   'negative(x:x)': (x) => x.neg(),
-  'subtract(x:n, y:n)': (x, y) => {
-    const [a, b] = promoted([x, y])
-    return a.sub(b)
-  },
-  'isinf(x:x)': (x) => N.isinf(x),
+  'subtract(x:n, y:n)': (x, y) => promoted([x, y]).reduce((a, b) => a.sub(b)),
   'bitwiseCount(x:x)': (x) => N.bitwiseCount(x).cast('int32'),
   'positive(x:x)': (x) => x,
   'rint(x:x)': (x) => N.round(floating(x)),
@@ -82,8 +76,7 @@ const elementwise = {
     return N.isnan(x).where(lost, N.isposinf(x).where(above, N.isneginf(x).where(below, x)))
   },
   'where(cond:t, x:n, y:n)': (cond, x, y) => {
-    const [a, b] = promoted([x, y])
-    return truth(cond).where(a, b)
+    return truth(cond).where(...promoted([x, y]))
   },
   'select(condlist:c, choicelist:l, defaultValue?:n)': (conditions, choices, fallback = 0) => {
     if (conditions.length !== choices.length || conditions.length === 0) {
@@ -135,10 +128,8 @@ const reductions = {
     names.split(' ').map((name) => [`${name}(a:x, axis?, options?:o)`, reduction(N[name], isKept)]))),
   'var_(x:x, axis?, options?:o)': variance,
   'std(x:x, axis?, options?:o)': (...args) => variance(...args).sqrt(),
-  'nanvar(x:x, axis?, options?:o)': (x, axis, { correction = 0, keepdims = false } = {}) =>
-    N.nanvar(x, { axis: axis ?? null, correction, keepdims }),
-  'nanstd(x:x, axis?, options?:o)': (x, axis, { correction = 0, keepdims = false } = {}) =>
-    N.nanstd(x, { axis: axis ?? null, correction, keepdims }),
+  ...Object.fromEntries(['nanvar', 'nanstd'].map((name) => [`${name}(x:x, axis?, options?:o)`, (x, axis, options = {}) =>
+    N[name](x, { axis: axis ?? null, correction: options.correction ?? 0, keepdims: options.keepdims ?? false })])),
   'average(a:x, axis?, options?:o)': average,
   'cumsum(a:x, axis?)': scan(N.cumulativeSum),
   'cumprod(a:x, axis?)': scan(N.cumulativeProd),
@@ -350,7 +341,7 @@ const products = {
   'inner(x:n, y:n)': product((x, y) => shapeOf(x).length === 0 || shapeOf(y).length === 0
     ? x.mul(y)
     : N.tensordot(x, y, [-1], [-1])),
-  'outer(x:n, y:n)': product((x, y) => N.outer(x.flatten(), y.flatten())),
+  'outer(x:n, y:n)': product((x, y) => x.reshape([-1, 1]).mul(y.reshape([-1]))),
   'tensordot(x:n, y:n, axes?)': (x, y, axes = 2) => {
     const both = promotedTensors([x, y])
     return Array.isArray(axes) ? N.tensordot(...both, ...axes.map((at) => Array.isArray(at) ? at : [at])) : N.tensordot(...both, axes)
@@ -363,17 +354,16 @@ const products = {
   },
   'convolve(x:n, y:n, mode?)': (x, y, mode = 'full') => N.convolve(...promotedTensors([x, y]), mode),
   'correlate(x:n, y:n, mode?)': (x, y, mode = 'valid') => N.correlate(...promotedTensors([x, y]), mode),
-  'polyval(p:n, x:n)': (p, x) => {
-    const [coefficients, at] = promotedTensors([p, x])
-    return N.polyval(coefficients, at)
-  },
+  'polyval(p:n, x:n)': product((p, x) => N.polyval(p, x)),
   'polyadd(a1:n, a2:n)': product((p, q) => N.polyadd(p, q)),
   'polysub(a1:n, a2:n)': product((p, q) => N.polysub(p, q)),
   'polymul(a1:n, a2:n)': product((p, q) => N.polymul(p, q)),
   'polyder(p:x, m?)': (p, m = 1) => kept(floating(p), m === 0, N.polyder(floating(p), m))
 }
 
-const dotted = (x, y) => shapeOf(y).length === 1 ? N.tensordot(x, y, [-1], [0]) : N.tensordot(x, y, [-1], [-2])
+const dotted = (x, y) => shapeOf(x).length <= 2 && shapeOf(y).length === 2
+  ? N.matmul(x, y)
+  : N.tensordot(x, y, [-1], [shapeOf(y).length === 1 ? 0 : -2])
 
 /** The cross product along last axes of 2 or 3, moved to an axis; of two of 2 it is a scalar. */
 function crossed (x, y, axis) {
@@ -424,6 +414,8 @@ function array (values, { shape, dtype, device } = {}) {
   }
   let tensor
   if (values instanceof JaxArray) tensor = call(() => take(values)._tensor.cast(type ?? values.dtype))
+  // Numbers are constants of functions that are traced.
+  else if (isNumber(values) && expressed()) tensor = constant(values, types[type])
   else if (ArrayBuffer.isView(values)) tensor = new Tensor(values.slice(), options)
   else if (isNumber(values) || Array.isArray(values) || isComplex(values)) tensor = call(() => listed(values, 'array: values', options))
   else throw new TypeError(`array: values: ${show(values)}, expected numbers, lists of them, a typed array or an array`)
@@ -520,8 +512,7 @@ function fromfunction (f, shape, { dtype = 'float32', device } = {}) {
   const made = (tree) => {
     if (tree instanceof JaxArray) return tree
     if (isNumber(tree)) return array(tree)
-    if (Array.isArray(tree)) return tree.map(made)
-    if (isOptions(tree)) return Object.fromEntries(Object.entries(tree).map(([key, item]) => [key, made(item)]))
+    if (Array.isArray(tree) || isOptions(tree)) return inside(tree, made)
     throw new TypeError(`fromfunction: func returns ${show(tree)}, expected arrays or numbers`)
   }
   return made(f(...grids.map((grid) => placed(grid, device))))
@@ -599,12 +590,10 @@ const facts = {
     const [a, b] = promotedTensors([actual, expected].map((x) => x instanceof JaxArray || isNumber(x)
       ? arrayLike(x, 'allclose')
       : new Tensor(lowered(x))))
-    if (String(shapeOf(a)) !== String(shapeOf(b)) && ![a, b].some((x) => sizeOf(x) === 1)) {
-      try {
-        broadcastShapes(shapeOf(a), shapeOf(b))
-      } catch {
-        return false
-      }
+    try {
+      broadcastShapes(shapeOf(a), shapeOf(b))
+    } catch {
+      return false
     }
     return Boolean(N.isclose(a, b, { rtol, atol, equalNan: equalNaN }).all().item())
   }))
@@ -645,18 +634,14 @@ const callers = {
 
 const comparisons = {
   'astype(a:n, dtype)': (a, dtype) => casted(tensorOf(a), typeNamed(dtype, 'astype')),
-  'arrayEqual(a1:n, a2:n, options?:o)': (a, b, { equalNaN = false } = {}) => {
-    const [x, y] = promotedTensors([a, b])
-    return N.arrayEqual(x, y, equalNaN)
-  },
-  'arrayEquiv(a1:n, a2:n)': (a, b) => {
-    const [x, y] = promotedTensors([a, b])
+  'arrayEqual(a1:n, a2:n, options?:o)': (a, b, { equalNaN = false } = {}) => N.arrayEqual(...promotedTensors([a, b]), equalNaN),
+  'arrayEquiv(a1:n, a2:n)': product((x, y) => {
     try {
       return x.eq(y).all()
     } catch {
       return constant(false)
     }
-  }
+  })
 }
 
 /** Other names of functions. */
@@ -744,21 +729,7 @@ const constants = {
   nan: NaN,
   pi: Math.PI,
   newaxis: null,
-  bool: DType.Bool,
-  float16: DType.Float16,
-  bfloat16: DType.BFloat16,
-  float32: DType.Float32,
-  float64: DType.Float64,
-  int8: DType.Int8,
-  int16: DType.Int16,
-  int32: DType.Int32,
-  int64: DType.Int64,
-  uint8: DType.Uint8,
-  uint16: DType.Uint16,
-  uint32: DType.Uint32,
-  uint64: DType.Uint64,
-  complex64: DType.Complex64,
-  complex128: DType.Complex128
+  ...Object.fromEntries(Object.values(DType).map((name) => [name, name]))
 }
 
 const numpy = Object.freeze({ Array: JaxArray, DType, ...others, ...table, ...constants, linalg, fft })

@@ -1,15 +1,17 @@
 'use strict'
 /** polygrad/jax: functions of functions of arrays. index.d.ts tells what they do. */
 
-const { Base, describe } = require('../base.js')
+const { Base, count, describe } = require('../base.js')
+const { types } = require('../dtype.js')
+const { Tensor } = require('../tensor.js')
 const { isOptions, show } = require('../arguments.js')
 const { expressed, tracing } = require('../trace.js')
 const func = require('../func/index.js')
 const { Array: JaxArray, alive, call, take, apart, retained } = require('./array.js')
 const { numpy } = require('./numpy.js')
-const { isNumber, renamed, results, wrapped } = require('./call.js')
+const { constant, isNumber, lowered: operand, renamed, wrapped } = require('./call.js')
 const { deviceOf, move } = require('./device.js')
-const { JsTreeDef, flatten } = require('./tree.js')
+const { flatten, unflatten } = require('./tree.js')
 const { ClosedJaxpr, jaxprOf } = require('./jaxpr.js')
 const { traced } = require('./debug.js')
 
@@ -166,13 +168,8 @@ function linearized (who, f, primals, hasAux) {
   })
 }
 
-function linearize (f, primals, { hasAux = false } = {}) {
-  return linearized('linearize', f, primals, hasAux)
-}
-
-function vjp (f, primals, { hasAux = false } = {}) {
-  return linearized('vjp', f, primals, hasAux)
-}
+const linearize = (f, primals, { hasAux = false } = {}) => linearized('linearize', f, primals, hasAux)
+const vjp = (f, primals, { hasAux = false } = {}) => linearized('vjp', f, primals, hasAux)
 
 function vmap (f, inAxes = 0, outAxes = 0) {
   return transformed('vmap', f, (g) => func.vmap(g, { inAxes, outAxes }))
@@ -200,9 +197,10 @@ function jit (f, { staticArgnums = [] } = {}) {
   const ran = compiled[Symbol.for('polygrad.ran')]
   const run = (...args) => call(() => {
     const fixed = staticArgnums.map((n) => n < 0 ? n + args.length : n)
-    const [trees, flags] = lowered(fixed.length === 0 ? args : args.map((arg, i) => fixed.includes(i) ? new Fixed(arg) : arg))
+    const [trees, flags] = lowered(fixed.length === 0 ? args : args.map((arg, i) => fixed.includes(i) ? null : arg))
     const kind = flags.map((flag) => flag ? '1' : '0').join('')
-    const given = fixed.length === 0 ? trees : trees.map((tree) => tree instanceof Fixed ? tree.value : tree)
+    if (printing?.depth === expressed() && fixed.length === 0) return printedCall(name, f, [trees, flags])
+    const given = fixed.length === 0 ? trees : trees.map((tree, i) => fixed.includes(i) ? args[i] : tree)
     // Inside of another function there is no program.
     if (expressed() || tracing()) return weak.arrays(typed('jit', () => compiled(kind, ...given)))
     const [program, found] = typed('jit', () => ran([kind, ...given]))
@@ -213,27 +211,53 @@ function jit (f, { staticArgnums = [] } = {}) {
   return owned(run, () => compiled.clearCache())
 }
 
-/** An argument that stays as it is. */
-class Fixed {
-  constructor (value) {
-    this.value = value
+/** The expression that is made to be printed: how deep its function is traced, and the calls of compiled functions in it; null for none. */
+let printing = null
+
+/** The expression of a function, the structure of its results, and which of them are weakly typed. */
+function printed (f, [trees, flags]) {
+  const before = printing
+  const calls = []
+  printing = { calls, depth: expressed() + 1 }
+  const weak = new Weak()
+  let treedef
+  const express = weak.traced((...given) => {
+    const [leaves, structure] = flatten(f(...given))
+    treedef = structure
+    // What calls take and give follows the results.
+    return [...leaves.map(standing), ...calls.flatMap(({ inputs, stand }) => [...inputs, ...stand])]
+  }, flags)
+  try {
+    const text = typed('makeJaxpr', () => func.makeJaxpr(express)(...trees))
+    return { jaxpr: jaxprOf(text, treedef.size, calls), treedef, flags: weak.flags }
+  } finally {
+    printing = before
   }
+}
+
+/** A tensor or a number in an expression: an array of its own holds it until that is made. */
+const standing = (leaf) => leaf instanceof Base
+  ? new JaxArray(leaf)
+  : isNumber(leaf) ? new JaxArray(constant(leaf), typeof leaf === 'number') : leaf
+
+/** A call of a compiled function in an expression: its results are arrays that stand for nothing else. */
+function printedCall (name, f, args) {
+  const { jaxpr, treedef, flags } = printed(f, args)
+  const tensors = jaxpr.outs.map(({ type = 'float32[]' }) => {
+    const [dtype, ...sizes] = type.match(/\w+/g)
+    const shape = sizes.map(Number)
+    return new Tensor(new Float32Array(count(shape) * types[dtype].parts), { dtype, shape })
+  })
+  printing.calls.push({ name, jaxpr, inputs: leavesOf(args[0]).map(standing), stand: tensors.map(standing) })
+  return unflatten(treedef, tensors.map((tensor, i) => new JaxArray(tensor, flags[i])))
 }
 
 function makeJaxpr (f) {
   needFunction('makeJaxpr', f)
   return (...args) => call(() => {
     // Arguments only say what shapes and types there are: they stay.
-    const [trees, flags] = apart(() => lowered(args))
-    let treedef = JsTreeDef.leaf
-    const weak = new Weak()
-    const express = weak.traced((...given) => {
-      const out = f(...given)
-      treedef = flatten(out)[1]
-      return out
-    }, flags)
-    const text = typed('makeJaxpr', () => func.makeJaxpr(express)(...trees))
-    return { jaxpr: new ClosedJaxpr(jaxprOf(text), []), treedef }
+    const { jaxpr, treedef } = printed(f, apart(() => lowered(args)))
+    return { jaxpr: new ClosedJaxpr(jaxpr, []), treedef }
   })
 }
 
@@ -257,11 +281,6 @@ async function devicePut (x, device) {
 /** What JAX has and jax-js lacks. */
 function lifted (who, f) {
   return { [who]: (...args) => call(() => wrapped(typed(who, () => f(...args.map(operand))), false)) }[who]
-}
-
-function operand (arg) {
-  if (typeof arg === 'function') return (...tensors) => results(apart(() => arg(...tensors.map((x) => wrapped(x, false)))))
-  return mapped(arg, (leaf) => leaf instanceof JaxArray ? take(leaf)._tensor : typeof leaf === 'function' ? operand(leaf) : leaf)
 }
 
 const returning = (who, f) => ({ [who]: (g, ...options) => later(who, f(operand(g), ...options.map(operand))) })[who]

@@ -101,4 +101,4 @@ function dispose (tree) {
 
 const tree = Object.freeze({ NodeType, JsTreeDef, dispose, flatten, leaves, map, ref, structure, unflatten })
 
-module.exports = { tree, JsTreeDef, flatten }
+module.exports = { tree, JsTreeDef, flatten, unflatten }
