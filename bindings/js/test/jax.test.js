@@ -75,6 +75,8 @@ test('types are promoted, and numbers take the type of what they meet', () => {
   const strong = [np.array([3]), np.array([3]).add(4), np.array(3, { dtype: np.float32 }), np.array(true), np.array(3).equal(3)]
   assert.deepStrictEqual([weak.map((x) => x.weakType), strong.map((x) => x.weakType)], [Array(6).fill(true), Array(5).fill(false)])
   assert.ok(jit((x) => x.add(1))(3).weakType && !jit((x) => x.add(1))(np.array([3])).weakType && grad((x) => x)(3).weakType)
+  assert.deepStrictEqual(jvp(np.sin, [3], [1]).concat(jvp(np.sin, [3], [np.array(1, { dtype: 'float32' })]), vjp(np.sin, [3])[0])
+    .map((x) => x.weakType), [true, true, true, false, true])
   assert.deepStrictEqual([np.promoteTypes('uint32', 'int32'), np.promoteTypes('bool', 'float16'), np.resultType(int, 1, np.float64)],
     ['int32', 'float16', 'float64'])
 })
@@ -91,6 +93,9 @@ test('nothing is consumed unless that is asked for', () => {
   for (const use of [() => x.add(1), () => x.ref, () => x.dispose(), () => x.js(), () => np.ndim(x)]) {
     assert.throws(use, { name: 'ReferenceError', message: /^Referenced tracer Array:float32\[2\] freed: use \.ref/ })
   }
+  const scalar = np.array(1)
+  scalar.dispose()
+  assert.throws(() => scalar.add(1), { name: 'ReferenceError', message: /^Referenced tracer Array:float32\[\] freed/ })
   const same = np.array([3])
   const alias = np.array(same)
   same.dispose()

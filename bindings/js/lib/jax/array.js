@@ -223,7 +223,7 @@ function alive (array) {
 }
 
 function consumed (array) {
-  return new ReferenceError(`Referenced tracer ${array} freed: use .ref for an array that is used again after a call has consumed it`)
+  return new ReferenceError(`Referenced tracer ${array.toString()} freed: use .ref before calls that consume an array that is used again`)
 }
 
 /** A copy of the elements as a typed array: bools as int32, types that JavaScript lacks as float32. */

@@ -27,8 +27,6 @@ function softened (x, axis) {
   return [x.sub(top), e, N.sum(e, { axis, keepdims: true })]
 }
 
-const axesOf = (axis, fallback) => axis === undefined ? fallback : axis
-
 function logsumexp (x, axis = null, { keepdims = false } = {}) {
   const top = N.max(x, { axis, keepdims: true }).detach()
   const base = N.isfinite(top).where(top, 0)
@@ -38,12 +36,12 @@ function logsumexp (x, axis = null, { keepdims = false } = {}) {
   return all.length === 0 ? sum : N.squeeze(sum, all)
 }
 
-const softmax = (x, axis) => {
-  const [, e, sum] = softened(floating(x), axesOf(axis, -1))
+const softmax = (x, axis = -1) => {
+  const [, e, sum] = softened(floating(x), axis)
   return e.div(sum)
 }
-const logSoftmax = (x, axis) => {
-  const [off, , sum] = softened(floating(x), axesOf(axis, -1))
+const logSoftmax = (x, axis = -1) => {
+  const [off, , sum] = softened(floating(x), axis)
   return off.sub(sum.log())
 }
 

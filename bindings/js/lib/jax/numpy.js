@@ -456,9 +456,8 @@ const steps = (start, stop, num, endpoint) => {
   return (i) => endpoint && i === num - 1 && num > 1 ? stop : start + i * step
 }
 
-function linspace (start, stop, num = 50, endpoint = true, { dtype, device } = {}) {
-  return spaced('linspace', num, steps(start, stop, num, endpoint), dtype, device)
-}
+const linspace = (start, stop, num = 50, endpoint = true, { dtype, device } = {}) =>
+  spaced('linspace', num, steps(start, stop, num, endpoint), dtype, device)
 
 function logspace (start, stop, num = 50, endpoint = true, base = 10, { dtype, device } = {}) {
   const at = steps(start, stop, num, endpoint)
@@ -494,9 +493,8 @@ function eye (numRows, numCols = numRows, { dtype, device } = {}) {
   return placed(Tensor.eye(numRows, numCols, { dtype: type }), device, dtype === undefined, dtype === undefined ? 1 : null)
 }
 
-function tri (n, m = n, k = 0, { dtype = 'float32', device } = {}) {
-  return placed(N.tril(Tensor.ones(...sizes([n, m], 'tri')), k).cast(typeNamed(dtype, 'tri').name), device)
-}
+const tri = (n, m = n, k = 0, { dtype = 'float32', device } = {}) =>
+  placed(N.tril(Tensor.ones(...sizes([n, m], 'tri')), k).cast(typeNamed(dtype, 'tri').name), device)
 
 function indices (dimensions, { dtype = 'int32', device, sparse = false } = {}) {
   const type = typeNamed(dtype, 'indices').name

@@ -144,8 +144,12 @@ function jvp (f, primals, tangents, { hasAux = false } = {}) {
   isFlag('jvp', hasAux)
   return call(() => {
     const [trees, flags] = lowered(primals)
+    const [directions, given] = lowered(tangents)
     const weak = new Weak()
-    return wrapped(typed('jvp', () => func.jvp(weak.traced(f, flags), trees, lowered(tangents)[0], { hasAux })), false)
+    const found = typed('jvp', () => func.jvp(weak.traced(f, flags), trees, directions, { hasAux }))
+    // Changes are weakly typed where values are, if the tangents are.
+    const own = weak.flags.slice(0, leavesOf(found[0]).length)
+    return weak.arrays(found, [...own, ...own.map((flag) => flag && given.every(Boolean)), ...weak.flags.slice(own.length)])
   })
 }
 
@@ -155,16 +159,17 @@ function linearized (who, f, primals, hasAux) {
   isFlag(who, hasAux)
   return call(() => {
     const [trees, flags] = lowered(primals)
+    const weak = new Weak()
     const kept = []
     const own = mapped(trees, (leaf) => {
       if (!(leaf instanceof Base)) return leaf
       kept.push(retained(leaf))
       return kept.at(-1)
     })
-    const [value, change, ...aux] = typed(who, () => func[who](new Weak().traced(f, flags), own, { hasAux }))
+    const [value, change, ...aux] = typed(who, () => func[who](weak.traced(f, flags), own, { hasAux }))
     // The derivative needs the value too, whatever becomes of its array.
     const result = mapped(value, retained)
-    return [wrapped(result, false), later(who, change, () => kept.forEach((tensor) => tensor.dispose())), ...wrapped(aux, false)]
+    return [weak.arrays(result), later(who, change, () => kept.forEach((tensor) => tensor.dispose())), ...wrapped(aux, false)]
   })
 }
 

@@ -69,7 +69,7 @@ const l2Loss = consumes((predictions, targets) => squaredError(predictions, targ
 
 /** The tensor of an array; null for none. */
 function tensorOf (array) {
-  if (array?.refCount === 0) throw new ReferenceError(`${array} was disposed`)
+  if (array?.refCount === 0) throw new ReferenceError(`Referenced tracer ${array.toString()} freed`)
   return array?._tensor ?? null
 }
 
