@@ -295,6 +295,10 @@ test('expressions are printed as jax-js prints them', () => {
       f:float32[2,4] = dot d e
   in ( f ) }`)
   assert.strictEqual(text((x) => ({ b: x.add(1), a: x }), np.zeros([3])).split('\n')[2], '  in ( b, a ) }')
+  // New arrays are constants.
+  assert.strictEqual(text((x) => x.add(np.ones([3])), np.zeros([3])), `{ lambda a:float32[3], b:float32[3] .
+  let c:float32[3] = add b a
+  in ( c ) }`)
   // Calls of compiled functions.
   const half = jit(function half (x, n) { return [x.mul(n), x] })
   assert.strictEqual(text((x) => jit((y) => half(y, 0.5)[0].add(y))(x).neg(), np.zeros([2, 2])), `{ lambda a:float32[2,2] .

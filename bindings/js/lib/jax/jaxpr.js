@@ -280,8 +280,7 @@ function simplify (list, types, stand) {
 function unit ({ op, inputs, type, arg }, types) {
   if (op === 'contiguous') return inputs[0]
   if (!['mul', 'add'].includes(op) || arg !== undefined && arg !== '') return undefined
-  const i = inputs.findIndex((name) => isLiteral(name, op === 'mul' ? 1 : 0))
-  return i >= 0 && types.get(inputs[1 - i]) === type ? inputs[1 - i] : undefined
+  return inputs.find((name, i) => isLiteral(inputs[1 - i], op === 'mul' ? 1 : 0) && types.get(name) === type)
 }
 
 /** What changes a statement, and those before it, to what jax-js writes for the same; true where it did. */
@@ -457,4 +456,7 @@ function built (binders, statements, outs, types) {
   return new Jaxpr(inBinders, eqns, outs.map(atom))
 }
 
-module.exports = { ClosedJaxpr, Jaxpr, jaxprOf }
+/** The expression that is made to be printed: how deep its function is traced, and the calls of compiled functions in it; null for none. */
+const state = { printing: null }
+
+module.exports = { ClosedJaxpr, Jaxpr, jaxprOf, state }

@@ -15,6 +15,7 @@ const {
   promoted, promotedTensors, renamed, results, shapeOf, tensorOf, wrapped
 } = require('./call.js')
 const { At } = require('./at.js')
+const { state } = require('./jaxpr.js')
 const { deviceOf, move } = require('./device.js')
 const { linalg } = require('./linalg.js')
 const { fft } = require('./fft.js')
@@ -382,6 +383,8 @@ function crossed (x, y, axis) {
 
 /** A new tensor where it is to live. */
 function placed (tensor, device, weak = false, number = null) {
+  // Arrays are constants of expressions.
+  if (state.printing?.depth === expressed() && shapeOf(tensor).length > 0) tensor.realize()
   const made = new JaxArray(tensor, weak, number)
   if (device === undefined) return made
   made._device = deviceOf(device)
@@ -521,10 +524,8 @@ function meshgrid (xs, { indexing = 'xy' } = {}) {
   if (indexing !== 'xy' && indexing !== 'ij') throw new RangeError(`meshgrid: indexing: ${show(indexing)}, expected xy or ij`)
   return call(() => {
     const given = xs.map((x, i) => tensorOf(arrayLike(x, `meshgrid: xs[${i}]`)))
-    given.forEach((x, i) => {
-      const { length } = shapeOf(x)
-      if (length !== 1) throw new TypeError(`meshgrid: xs[${i}]: has ${length} dimensions, expected 1`)
-    })
+    const wrong = given.findIndex((x) => shapeOf(x).length !== 1)
+    if (wrong >= 0) throw new TypeError(`meshgrid: xs[${wrong}]: has ${shapeOf(given[wrong]).length} dimensions, expected 1`)
     const lengths = given.map(sizeOf)
     const order = indexing === 'xy' && given.length > 1 ? [1, 0, ...[...given.keys()].slice(2)] : [...given.keys()]
     const shape = order.map((i) => lengths[i])

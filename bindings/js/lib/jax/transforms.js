@@ -12,7 +12,7 @@ const { numpy } = require('./numpy.js')
 const { constant, isNumber, lowered: operand, renamed, wrapped } = require('./call.js')
 const { deviceOf, move } = require('./device.js')
 const { flatten, unflatten } = require('./tree.js')
-const { ClosedJaxpr, jaxprOf } = require('./jaxpr.js')
+const { ClosedJaxpr, jaxprOf, state } = require('./jaxpr.js')
 const { traced } = require('./debug.js')
 
 /** A tree with other leaves: arrays, numbers and tensors are leaves, and so is all but lists and plain objects. */
@@ -204,7 +204,7 @@ function jit (f, { staticArgnums = [] } = {}) {
     const fixed = staticArgnums.map((n) => n < 0 ? n + args.length : n)
     const [trees, flags] = lowered(fixed.length === 0 ? args : args.map((arg, i) => fixed.includes(i) ? null : arg))
     const kind = flags.map((flag) => flag ? '1' : '0').join('')
-    if (printing?.depth === expressed() && fixed.length === 0) return printedCall(name, f, [trees, flags])
+    if (state.printing?.depth === expressed() && fixed.length === 0) return printedCall(name, f, [trees, flags])
     const given = fixed.length === 0 ? trees : trees.map((tree, i) => fixed.includes(i) ? args[i] : tree)
     // Inside of another function there is no program.
     if (expressed() || tracing()) return weak.arrays(typed('jit', () => compiled(kind, ...given)))
@@ -216,14 +216,11 @@ function jit (f, { staticArgnums = [] } = {}) {
   return owned(run, () => compiled.clearCache())
 }
 
-/** The expression that is made to be printed: how deep its function is traced, and the calls of compiled functions in it; null for none. */
-let printing = null
-
 /** The expression of a function, the structure of its results, and which of them are weakly typed. */
 function printed (f, [trees, flags]) {
-  const before = printing
+  const before = state.printing
   const calls = []
-  printing = { calls, depth: expressed() + 1 }
+  state.printing = { calls, depth: expressed() + 1 }
   const weak = new Weak()
   let treedef
   const express = weak.traced((...given) => {
@@ -236,7 +233,7 @@ function printed (f, [trees, flags]) {
     const text = typed('makeJaxpr', () => func.makeJaxpr(express)(...trees))
     return { jaxpr: jaxprOf(text, treedef.size, calls), treedef, flags: weak.flags }
   } finally {
-    printing = before
+    state.printing = before
   }
 }
 
@@ -253,7 +250,7 @@ function printedCall (name, f, args) {
     const shape = sizes.map(Number)
     return new Tensor(new Float32Array(count(shape) * types[dtype].parts), { dtype, shape })
   })
-  printing.calls.push({ name, jaxpr, inputs: leavesOf(args[0]).map(standing), stand: tensors.map(standing) })
+  state.printing.calls.push({ name, jaxpr, inputs: leavesOf(args[0]).map(standing), stand: tensors.map(standing) })
   return unflatten(treedef, tensors.map((tensor, i) => new JaxArray(tensor, flags[i])))
 }
 
