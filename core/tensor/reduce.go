@@ -83,39 +83,40 @@ func prodRule(g, x *uop.UOp, axes []int) *uop.UOp {
 }
 
 // prodOfOthers is, for each element, the product of the others along some axes: of those before it and those after it. Its derivatives
-// are right where elements are 0.
+// are right where elements are 0. Axes beside one another are one where they lie.
 func prodOfOthers(x *uop.UOp, axes []int) *uop.UOp {
 	s := x.Shape()
-	var order []int
-	for i := range s {
-		if !slices.Contains(axes, i) {
-			order = append(order, i)
-		}
+	axes = slices.Sorted(slices.Values(axes))
+	n, at := len(axes), len(s)-len(axes)
+	order := countTo(len(s))
+	if n > 0 && axes[n-1]-axes[0] == n-1 {
+		at = axes[0]
+	} else {
+		order = append(slices.DeleteFunc(order, func(a int) bool { return slices.Contains(axes, a) }), axes...)
 	}
-	kept := len(order)
-	order = append(order, axes...)
-	moved := permute(x, order)
-	row := reshape(moved, joinShapes(moved.Shape()[:kept], uop.Shape{numel("x", moved.Shape()[kept:])}))
 	back := make([]int, len(order))
 	for i, o := range order {
 		back[o] = i
 	}
-	return permute(reshape(prodAlongRows(row), moved.Shape()), back)
+	moved := permute(x, order)
+	to := moved.Shape()
+	joined := reshape(moved, joinShapes(to[:at], uop.Shape{numel("x", to[at:at+n])}, to[at+n:]))
+	return permute(reshape(prodAlong(joined, at), to), back)
 }
 
-// prodAlongRows is, for each element, the product of the others along the last axis. Few long rows are cut into parts: the product of the other
+// prodAlong is, for each element, the product of the others along an axis. Few long rows are cut into parts: the product of the other
 // parts is one number for each of them.
-func prodAlongRows(row *uop.UOp) *uop.UOp {
-	last := len(row.Shape()) - 1
-	rows, n := row.Shape()[:last].MaxNumel(), row.Shape()[last].N
-	if parts := rowsOf(n); rows < manyRows && n >= leastRows && parts >= manyRows {
-		cut := reshape(row, joinShapes(row.Shape()[:last], uop.ShapeOf(parts, n/parts)))
-		others := prodAlongRows(prod(cut, []int{-1}, false))
-		return reshape(mul(prodAlongRows(cut), unsqueeze(others, -1)), row.Shape())
+func prodAlong(x *uop.UOp, axis int) *uop.UOp {
+	s := x.Shape()
+	n, others := s[axis].N, joinShapes(s[:axis], s[axis+1:])
+	if parts := rowsOf(n); others.MaxNumel() < manyRows && n >= leastRows && parts >= manyRows {
+		cut := reshape(x, joinShapes(s[:axis], uop.ShapeOf(parts, n/parts), s[axis+1:]))
+		others := prodAlong(prod(cut, []int{axis + 1}, false), axis)
+		return reshape(mul(prodAlong(cut, axis+1), unsqueeze(others, axis+1)), s)
 	}
 	along := func(reverse bool) *uop.UOp {
-		p := uop.PrefixArg{Op: uop.Mul, Axis: last, Reverse: reverse}
-		return row.NeighbourAlong(p, -1, uop.Int(1)).PrefixAlong(p)
+		p := uop.PrefixArg{Op: uop.Mul, Axis: axis, Reverse: reverse}
+		return x.NeighbourAlong(p, -1, uop.Int(1)).PrefixAlong(p)
 	}
 	return mul(along(false), along(true))
 }
