@@ -323,7 +323,10 @@ func reduction(g, u *uop.UOp, op uop.Op, axes []int) []*uop.UOp {
 	case uop.Max:
 		mask := x.Eq(back(u)).Cast(g.DType)
 		count := mask.ReduceAxes(uop.Add, axes...)
-		return []*uop.UOp{div(mask, back(count)).Mul(back(g))}
+		if x.Graph().IsAsTinygrad() {
+			return []*uop.UOp{div(mask, back(count)).Mul(back(g))}
+		}
+		return []*uop.UOp{mask.Mul(back(div(g, count)))}
 	}
 	return []*uop.UOp{div(back(g.Mul(u)), x)}
 }

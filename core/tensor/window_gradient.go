@@ -350,33 +350,41 @@ func backToWindowed(g *uop.UOp, xs uop.Shape, kernel, stride, dilation []int64) 
 	n := len(kernel)
 	lead := len(xs) - n
 	ps := make([]phases, n)
-	var sums []int
 	terms := int64(1)
 	for a := range n {
 		ps[a] = phasesOf(kernel[a], stride[a], dilation[a])
 		terms *= ps[a].taps
 	}
+	if terms <= fewTaps {
+		g = sumOfTaps(g, lead, ps)
+	} else {
+		g = sumOfDiagonals(g, lead, ps)
+	}
+	for a, p := range ps {
+		g = p.join(g, lead+a, intSize("x", xs, lead+a))
+	}
+	return g
+}
+
+// sumOfDiagonals is the sum of all taps of the elements. Each axis becomes one of elements and one of parts.
+func sumOfDiagonals(g *uop.UOp, lead int, ps []phases) *uop.UOp {
+	var sums []int
 	for a, p := range ps {
 		// Earlier axes: windows, parts and taps; this axis and later ones: windows and kernels.
-		at, k := lead+3*a, lead+n+2*a
+		at, k := lead+3*a, lead+len(ps)+2*a
 		g = spreadAxis(g, at, p.spread)
 		g = unflatten(fitAxis(g, k, p.taps*p.parts), k, uop.ShapeOf(p.taps, p.parts))
 		order := countTo(len(g.Shape()))
 		order = slices.Insert(slices.Delete(order, k, k+2), at+1, k+1, k)
 		g = permute(g, order)
-		if p.taps > 1 && terms > fewTaps {
+		if p.taps > 1 {
 			g = diagonals(g, at, p)
 			sums = append(sums, at+2)
 		}
 	}
-	switch {
-	case len(sums) > 0:
-		g = sum(g, sums, true)
-	case terms > 1:
-		g = sumOfTaps(g, lead, ps)
-	}
-	for a, p := range ps {
-		g = p.join(reshape(g, dropAxis(g.Shape(), lead+a+2)), lead+a, intSize("x", xs, lead+a))
+	g = sum(g, sums, true)
+	for a := range ps {
+		g = reshape(g, dropAxis(g.Shape(), lead+2*a+2))
 	}
 	return g
 }
@@ -384,19 +392,38 @@ func backToWindowed(g *uop.UOp, xs uop.Shape, kernel, stride, dilation []int64) 
 // fewTaps is up to how many taps of an element are added one by one, in their order: each is then read where it lies, not by remainders.
 const fewTaps = 9
 
-// sumOfTaps is the sum of few diagonals, tap by tap.
+// sumOfTaps is that sum tap by tap. Each tap is a view of its own: one that several of them see would be stored, but for one that repeats elements.
 func sumOfTaps(g *uop.UOp, lead int, ps []phases) *uop.UOp {
-	terms := []*uop.UOp{g}
+	n := len(ps)
+	if repeats(g) {
+		for a, p := range ps {
+			g = fitAxis(g, lead+n+a, p.taps*p.parts)
+		}
+	}
+	s := g.Shape()
+	bounds := [][]uop.Pair{wholes(s)}
 	for a, p := range ps {
-		at := lead + 3*a
-		var next []*uop.UOp
-		for _, term := range terms {
+		k := lead + n + a
+		var next [][]uop.Pair
+		for _, b := range bounds {
 			for t := range p.taps {
-				tap := shrinkAxis(term, at+2, uop.N(t), uop.N(t+1))
-				next = append(next, padAxis(tap, at, t*p.dilation, p.reach()-t*p.dilation, 0))
+				b = slices.Clone(b)
+				b[k] = pairOf(t*p.parts, min((t+1)*p.parts, intSize("x", s, k)))
+				next = append(next, b)
 			}
 		}
-		terms = next
+		bounds = next
+	}
+	terms := make([]*uop.UOp, len(bounds))
+	for i, b := range bounds {
+		tap := shrink(g, b)
+		for a, p := range ps {
+			at, k := lead+2*a, lead+n+a
+			before := b[k].Lo.N / p.parts * p.dilation
+			tap = moveAxis(fitAxis(tap, k, p.parts), k, at+1)
+			tap = padAxis(spreadAxis(tap, at, p.spread), at, before, p.reach()-before, 0)
+		}
+		terms[i] = tap
 	}
 	total := cast(terms[0], uop.SumAcc(g.DType))
 	for _, term := range terms[1:] {
@@ -406,6 +433,15 @@ func sumOfTaps(g *uop.UOp, lead int, ps []phases) *uop.UOp {
 		return cast(total, g.DType)
 	}
 	return total
+}
+
+// repeats reports whether a view has more elements than what it sees.
+func repeats(u *uop.UOp) bool {
+	seen := u
+	for uop.GroupMovement.Has(seen.Op) {
+		seen = seen.Src[0]
+	}
+	return seen.Shape().MaxNumel() < u.Shape().MaxNumel()
 }
 
 func dropAxis(s uop.Shape, axis int) uop.Shape { return joinShapes(s[:axis], s[axis+1:]) }
