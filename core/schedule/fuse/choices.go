@@ -14,6 +14,8 @@ import (
 // Where they share operands, all of them are computed in one iteration of the loops around:
 //
 //	store(x+y); store(x-y); store(x*y)
+//
+// So are few elements beside one another that repeat elements of the loop around, or take neighbours of them.
 
 // mostOfChoices is the limit of operations of an unrolled loop.
 const mostOfChoices = 4096
@@ -21,7 +23,7 @@ const mostOfChoices = 4096
 // unrollChoices unrolls short loops whose iterations choose among expressions that share operands.
 func (f *fuser) unrollChoices() (changed bool) {
 	for i, g := range f.groups {
-		if g.body == nil || !g.body.selects() || g.body.reduces() || g.body.scatters() || overlap(g.reads, g.writes) {
+		if g.body == nil || !g.body.selects() && f.shortInnermost(g.body) == nil || g.body.reduces() || g.body.scatters() || overlap(g.reads, g.writes) {
 			continue
 		}
 		for b := f.choicesUnrolled(g.body); b != nil; b = f.choicesUnrolled(b) {
@@ -33,9 +35,15 @@ func (f *fuser) unrollChoices() (changed bool) {
 
 // choicesUnrolled is a body without such a loop, nil if it has none. The pieces of a loop may be longer than one iteration.
 func (f *fuser) choicesUnrolled(b *body) *body {
-	cuts := splitsOf(b)
+	cuts, repeated := splitsOf(b), f.shortInnermost(b)
 	for _, r := range b.loops {
 		at := cuts[r]
+		if r == repeated {
+			at = at[:0:0]
+			for k := int64(1); k < sizeOf(r); k++ {
+				at = append(at, k)
+			}
+		}
 		pieces := int64(len(at)) + 1
 		if variable(r) || pieces < 2 || pieces > schedule.MostChoices || sizeOf(r)%pieces != 0 || slices.ContainsFunc(b.stores, func(s store) bool { return !slices.Contains(s.loops, r) }) {
 			continue
@@ -69,12 +77,56 @@ func (f *fuser) choicesUnrolled(b *body) *body {
 			}
 		}
 		beside := size == 1 && strideIn(b.stores[0].index(), r) <= schedule.MostChoices
-		if len(out.values()) <= mostOfChoices && (beside || 2*len(out.loads()) <= f.loadsOf(out)) && f.unrollingPays(b, out, cuts) && !noLoopOrder(out) {
+		if len(out.values()) <= mostOfChoices && (beside || 2*len(out.loads()) <= f.loadsOf(out)) && (r == repeated || f.unrollingPays(b, out, cuts)) && !noLoopOrder(out) {
 			return out
 		}
 	}
 	return nil
 }
+
+// shortInnermost is the innermost loop if it is short, the number of its iterations fills vectors only in part, and all loads are contiguous along
+// the loop around or the same in it; else nil.
+func (f *fuser) shortInnermost(b *body) *uop.UOp {
+	if f.o.Invocations || len(b.stores) == 0 || f.slots[b.stores[0].slot].DType.Itemsize() < 4 {
+		return nil
+	}
+	var along, inner *uop.UOp
+	at := b.stores[0].index()
+	for _, r := range b.loops {
+		if strideIn(at, r) == 1 {
+			inner = r
+		}
+	}
+	if inner == nil || variable(inner) {
+		return nil
+	}
+	n := sizeOf(inner)
+	if n > mostRepeated || n&(n-1) == 0 {
+		return nil
+	}
+	for _, r := range b.loops {
+		if strideIn(at, r) == n {
+			along = r
+		}
+	}
+	if along == nil || sizeOf(along) < minContiguousRun {
+		return nil
+	}
+	for _, s := range b.stores {
+		if strideIn(s.index(), inner) != 1 || strideIn(s.index(), along) != n {
+			return nil
+		}
+	}
+	for _, u := range b.values() {
+		if u.Op == uop.Index && (strideIn(u.Src[1].GetIdx(), along)&^1 != 0 || strideIn(u.Src[1].GetIdx(), inner)&^1 != 0) {
+			return nil
+		}
+	}
+	return inner
+}
+
+// mostRepeated is the limit of iterations of such a loop.
+const mostRepeated = 7
 
 // laneCycles is the cost of an element that is loaded one by one.
 const laneCycles = 1.5

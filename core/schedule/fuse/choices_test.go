@@ -13,7 +13,7 @@ func butterfly(g graph) []*uop.UOp {
 	return []*uop.UOp{g.ok(tensor.Stack([]*uop.UOp{x.Add(y), x.Sub(y)}, 2))}
 }
 
-// Expressions that are stacked are computed in one iteration, each once, if they share operands or stand side by side.
+// Expressions that are stacked are computed in one iteration, each once, if they share operands or stand side by side; so are repeated elements.
 func TestStacksAreUnrolled(t *testing.T) {
 	for _, c := range []struct {
 		name                    string
@@ -29,6 +29,15 @@ func TestStacksAreUnrolled(t *testing.T) {
 			x, y := g.in(64, 256), g.in(64, 256)
 			common := x.Mul(y).Exp2()
 			return []*uop.UOp{g.ok(tensor.Stack([]*uop.UOp{common, common.Add(x), common.Sub(y)}, 1))}
+		}, 1, 3, 2},
+		{"repeated three times", func(g graph) []*uop.UOp {
+			return []*uop.UOp{g.in(64, 256).Reshape(uop.ShapeOf(64, 256, 1)).Expand(uop.ShapeOf(64, 256, 3)).ContiguousOp()}
+		}, 1, 3, 2},
+		{"repeated four times, which fills vectors", func(g graph) []*uop.UOp {
+			return []*uop.UOp{g.in(64, 256).Reshape(uop.ShapeOf(64, 256, 1)).Expand(uop.ShapeOf(64, 256, 4)).ContiguousOp()}
+		}, 1, 1, 3},
+		{"neighbours", func(g graph) []*uop.UOp {
+			return []*uop.UOp{g.ok(tensor.Unfold(g.in(64, 256), 1, 3, 1)).ContiguousOp()}
 		}, 1, 3, 2},
 		{"with nothing in common, apart", func(g graph) []*uop.UOp {
 			return []*uop.UOp{g.ok(tensor.Cat([]*uop.UOp{g.in(64, 256).Exp2(), g.in(64, 256).Sin()}, 0))}
