@@ -295,6 +295,15 @@ test('expressions are printed as jax-js prints them', () => {
       f:float32[2,4] = dot d e
   in ( f ) }`)
   assert.strictEqual(text((x) => ({ b: x.add(1), a: x }), np.zeros([3])).split('\n')[2], '  in ( b, a ) }')
+  // Types are those of what is computed.
+  assert.strictEqual(text((x) => np.repeat(x.max(), 2), np.zeros([3])), `{ lambda a:float32[3] .
+  let b:float32[] = reduce [ op=Max
+                             axis=0 ] a
+      c:float32[1] = reshape [ shape=1 ] b
+      d:float32[1,2] = broadcast [ shape=1,2
+                                   axis=1 ] c
+      e:float32[2] = reshape [ shape=2 ] d
+  in ( e ) }`)
   // New arrays are constants.
   assert.strictEqual(text((x) => x.add(np.ones([3])), np.zeros([3])), `{ lambda a:float32[3], b:float32[3] .
   let c:float32[3] = add b a

@@ -40,17 +40,6 @@ class Var {
   }
 }
 
-/** A number. */
-class Lit {
-  constructor (value) {
-    this.value = value
-  }
-
-  toString () {
-    return String(this.value)
-  }
-}
-
 /** A statement: one result of an operation. */
 class JaxprEqn {
   constructor (primitive, inputs, params, outBinders) {
@@ -160,6 +149,12 @@ function withCalls ({ binders, statements, outs }, size, calls) {
   return { binders: binders.filter(([name]) => by.get(name)?.op !== 'jit'), statements: [...found], outs: outs.slice(0, size) }
 }
 
+/** The sizes that others are broadcast to. */
+function joint (shapes) {
+  const ndim = Math.max(...shapes.map((shape) => shape.length))
+  return Array.from({ length: ndim }, (_, i) => shapes.map((shape) => shape[i - ndim + shape.length] ?? '1').find((n) => n !== '1') ?? '1')
+}
+
 /** The text of an expression of func as the expression that jax-js would print; it has so many results, and calls of compiled functions. */
 function jaxprOf (text, size, calls) {
   const { binders, statements, outs } = withCalls(parsed(text), size, calls)
@@ -207,11 +202,14 @@ function jaxprOf (text, size, calls) {
     let inputs = s.inputs.map(resolved)
     if (ELEMENTWISE.has(s.op)) {
       const narrow = s.inputs.map((name) => unbroadcast(name, sizes(s.name)))
-      // Functions of what is broadcast are computed before.
-      if (inputs.length > 1) inputs = narrow
-      else if (!whole.has(s.name) && narrow[0] !== inputs[0]) {
+      const [own, given] = [narrow, inputs].map((names) => String(joint(names.map(sizes))))
+      const isSummed = s.op === 'mul' && statements.some(({ op, inputs: [of] }) => op === 'reduce_axis' && of === s.name)
+      const isDot = isSummed && String(large(own.split(','))) === String(large(sizes(s.name)))
+      const isLess = own !== String(sizes(s.name)) && !isDot
+      // Functions of what is broadcast are computed before, unless the whole is needed.
+      if (!isLess || !whole.has(s.name) || given !== String(sizes(s.name))) {
         inputs = narrow
-        types.set(s.name, s.type = s.type.replace(/\[.*/, /\[.*/.exec(types.get(inputs[0]))[0]))
+        if (isLess) types.set(s.name, s.type = s.type.replace(/\[.*/, `[${own}]`))
       }
     }
     rewritten.push({ ...s, inputs, isBroadcast: inputs.some((name, i) => name !== resolved(s.inputs[i])) })
@@ -240,9 +238,9 @@ function simplify (list, types, stand) {
     } else if (s.op === 'reshape' && from?.op === 'dot' && /^\w+\[[1,]*\]$/.test(from.type) && once(from.name)) {
       Object.assign(s, { op: 'dot', arg: undefined, inputs: from.inputs })
       drop.add(from.name)
-    } else if (s.op === 'reshape' && from?.op === 'reduce_axis' && once(from.name)) {
+    } else if (s.op === 'reshape' && from?.op === 'reduce_axis' && !from.isReduced && once(from.name) && s.arg === without(from)) {
       // The axes that a reduction leaves as ones go at once.
-      Object.assign(s, { op: 'reduce_axis', arg: from.arg, inputs: from.inputs })
+      Object.assign(s, { op: 'reduce_axis', arg: from.arg, inputs: from.inputs, isReduced: true })
       drop.add(from.name)
       const product = by.get(s.inputs[0])
       const isProduct = product?.op === 'mul' && product.isBroadcast && product.type.split(',').length > 2
@@ -258,7 +256,7 @@ function simplify (list, types, stand) {
       const joined = concatenated(s, by, types)
       if (joined !== null) Object.assign(s, { op: 'concatenate', ...joined })
     } else if (s.op === 'product') {
-      Object.assign(s, { op: 'reduce_axis', arg: `mul(${s.arg})` })
+      Object.assign(s, { op: 'reduce_axis', arg: `mul(${s.arg})`, isReduced: true })
     }
     if (!drop.has(s.name)) PATTERNS.some((pattern) => pattern(s, by, { types, stand, drop, once, list }))
   }
@@ -291,7 +289,7 @@ const PATTERNS = [
     const inner = by.get(top?.inputs[0])
     const is = ['neg', 'not'].includes(s.op) && top?.op === 'reduce_axis' && /^max/.test(top.arg) && inner?.op === s.op
     if (!is || !once(top.name) || !once(inner.name)) return false
-    Object.assign(s, { op: 'reduce_axis', arg: top.arg.replace('max', 'min'), inputs: inner.inputs })
+    Object.assign(s, { ...top, name: s.name, type: s.type, arg: top.arg.replace('max', 'min'), inputs: inner.inputs })
     return drop.add(top.name).add(inner.name)
   },
   // Magnitudes.
@@ -389,16 +387,18 @@ function concatenated (sum, by, types) {
 /** Reductions that leave axes as ones are followed by a reshape. */
 function keptAxes (list) {
   for (let i = list.length - 1; i >= 0; i--) {
-    const { name, type, op, arg } = list[i]
-    const [, dtype, sizes] = /^(\w+)\[(.*)\]$/.exec(type)
-    const [, axes] = op === 'reduce_axis' ? /\((.*)\)$/.exec(arg) : [, '']
-    const [gone, kept] = [axes.split(',').filter((axis) => axis !== '').map(Number), sizes.split(',')]
-    if (op !== 'reduce_axis' || gone.some((axis) => kept[axis] !== '1')) continue
+    const { name, type, op, arg, isReduced } = list[i]
+    const kept = dimsOf(type)
+    if (op !== 'reduce_axis' || isReduced || axesOf(arg).some((axis) => kept[axis] !== '1')) continue
     list[i].name = `${name} reduced`
-    list[i].type = `${dtype}[${kept.filter((_, axis) => !gone.includes(axis))}]`
-    list.splice(i + 1, 0, { name, type, op: 'reshape', arg: sizes, inputs: [list[i].name] })
+    list[i].type = `${type.split('[')[0]}[${without(list[i])}]`
+    list.splice(i + 1, 0, { name, type, op: 'reshape', arg: String(kept), inputs: [list[i].name] })
   }
 }
+
+/** The axes of a reduction, and its sizes without these. */
+const axesOf = (arg) => /\((.*)\)$/.exec(arg)[1].split(',').filter((axis) => axis !== '').map(Number)
+const without = ({ type, arg }) => String(dimsOf(type).filter((_, axis) => !axesOf(arg).includes(axis)))
 
 const isLast = (arg, type) => Number(/\((\d+)\)/.exec(arg)[1]) === type.split(',').length - 1
 
@@ -442,7 +442,7 @@ function built (binders, statements, outs, types) {
   const list = needed(statements, outs)
   const used = new Set([...outs, ...list.flatMap(({ inputs }) => inputs)])
   const vars = new Map()
-  const atom = (name) => isNumber(name) && !vars.has(name) ? new Lit(number(name)) : vars.get(name)
+  const atom = (name) => isNumber(name) && !vars.has(name) ? number(name) : vars.get(name)
   const bind = (name, type) => {
     vars.set(name, new Var(vars.size, type))
     return vars.get(name)
