@@ -125,7 +125,7 @@ func renamedAxes(g *uop.Graph, in, out uop.Shape, rngs []*uop.UOp) []*uop.UOp {
 		if !skipOnes() || j == len(out) || s.Symbolic() || out[j] != s {
 			return nil
 		}
-		if r := rngs[j]; !wholeRange(r, s.N) && !placeIn(r, s.N) {
+		if !within(rngs[j], s.N) {
 			return nil
 		}
 		res[i] = rngs[j]
@@ -137,16 +137,13 @@ func renamedAxes(g *uop.Graph, in, out uop.Shape, rngs []*uop.UOp) []*uop.UOp {
 	return res
 }
 
-// wholeRange reports whether an index is a range over an axis of n elements.
-func wholeRange(r *uop.UOp, n int64) bool { return r.Op == uop.Range && r.Src[0].IsConst(uop.Int(n)) }
-
-// placeIn reports whether an index is one place of an axis of n elements.
-func placeIn(r *uop.UOp, n int64) bool {
-	if r.Op != uop.ConstOp || r.IsInvalid() {
-		return false
+// within reports whether an index is a place of an axis of n elements, or a range over some of them.
+func within(r *uop.UOp, n int64) bool {
+	r, at := withoutNumber(r)
+	if r.Op == uop.Range && r.Src[0].Op == uop.ConstOp {
+		return at+r.Src[0].ConstVal().I() <= n
 	}
-	at := r.ConstVal().I()
-	return at >= 0 && at < n
+	return r.IsConst(uop.Int(0)) && at < n
 }
 
 // padsAlone reports whether an index into a padded axis is a range moved by a number, or Invalid, and the other indices do not have the range.
@@ -170,7 +167,7 @@ func padsAlone(rngs []*uop.UOp, axis int) bool {
 	return true
 }
 
-// flatIndex is the fast path of ReshapeRanges for merging constant axes that are indexed by distinct whole ranges: the sum in the form that
+// flatIndex is the fast path of ReshapeRanges for merging constant axes that are indexed by distinct ranges, or at 0: the sum in the form that
 // symbolic simplification would give it. Nil for other cases.
 func flatIndex(in, out uop.Shape, rngs []*uop.UOp) *uop.UOp {
 	if len(in) != 1 || in[0].Symbolic() {
@@ -183,23 +180,30 @@ func flatIndex(in, out uop.Shape, rngs []*uop.UOp) *uop.UOp {
 		switch {
 		case s.Symbolic() || slices.Contains(rngs[:i], r) && r.Op == uop.Range:
 			return nil
-		case s.N == 1 && r.IsConst(uop.Int(0)):
+		case r.IsConst(uop.Int(0)):
+			stride *= s.N
 			continue
-		case r.Op != uop.Range || s.N <= 1 || !r.Src[0].IsConst(uop.Int(s.N)):
+		case r.Op != uop.Range || r.Src[0].Op != uop.ConstOp || r.Src[0].ConstVal().I() > s.N:
 			return nil
+		}
+		if stride > 1 {
+			r = r.MulInt(stride)
 		}
 		switch terms++; terms {
 		case 1:
 			flat = r
 		case 2:
-			flat = r.MulInt(stride).Add(flat)
+			flat = r.Add(flat)
 		default:
-			flat = flat.Add(r.MulInt(stride))
+			flat = flat.Add(r)
 		}
 		stride *= s.N
 	}
-	if stride != in[0].N {
+	switch {
+	case stride != in[0].N:
 		return nil
+	case flat == nil:
+		return rngs[0]
 	}
 	return flat
 }
