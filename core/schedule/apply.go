@@ -66,7 +66,14 @@ func padToWhere(ctx any, u *uop.UOp) *uop.UOp {
 	}
 	valid := x.g.ConstBool(true)
 	for _, r := range n.in {
-		valid = valid.And(r.GetValid())
+		switch v := r.GetValid(); {
+		case x.g.IsAsTinygrad():
+			valid = valid.And(v)
+		case valid.IsConst(uop.BoolConst(true)):
+			valid = v
+		case !v.IsConst(uop.BoolConst(true)):
+			valid = valid.And(v)
+		}
 	}
 	where := valid.Where(u.Src[0], x.g.Const(u.DType, uop.Int(0)))
 	// PADs of one value that differed only in parts cut off again are equal now; each keeps its own ranges.

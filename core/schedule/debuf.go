@@ -125,7 +125,7 @@ func removeBufferize(_ any, u *uop.UOp) *uop.UOp {
 		return nil
 	}
 	// THREEFRY needs 64-bit integers, which not every device can store.
-	if v.Op != uop.Threefry && !cheapToRepeat(v) && !outgrowsOperands(buf) {
+	if v.Op != uop.Threefry && !cheapToRepeat(buf) {
 		return nil
 	}
 	m := rewrite.Map{}
@@ -147,10 +147,15 @@ const (
 	maxInlineReduces = 16
 )
 
-// cheapToRepeat reports whether the kernel of v reads few buffers, and none of them in a reduction.
-func cheapToRepeat(v *uop.UOp) bool {
+// cheapToRepeat reports whether the kernel of a value reads few buffers, and none of them in a reduction. A value without reductions that has
+// many more elements than all that it reads, such as the differences of all pairs of rows, may read more: that takes less than its memory.
+func cheapToRepeat(buf *uop.UOp) bool {
+	most := 2 * maxInlineBuffers
+	if buf.Graph().IsAsTinygrad() {
+		most = maxInlineBuffers
+	}
 	var buffers, reduces []*uop.UOp
-	v.ToposortGated(func(x *uop.UOp) bool {
+	buf.Src[0].ToposortGated(func(x *uop.UOp) bool {
 		switch x.Op {
 		case uop.Bufferize, uop.Param:
 			if !slices.Contains(buffers, x) {
@@ -159,43 +164,30 @@ func cheapToRepeat(v *uop.UOp) bool {
 		case uop.Reduce:
 			reduces = append(reduces, x)
 		}
-		return x.Op != uop.Bufferize && len(buffers) <= maxInlineBuffers && len(reduces) <= maxInlineReduces
+		return x.Op != uop.Bufferize && len(buffers) <= most && len(reduces) <= maxInlineReduces
 	})
-	if len(buffers) > maxInlineBuffers || len(reduces) > maxInlineReduces {
-		return false
+	if len(buffers) > maxInlineBuffers {
+		read := int64(0)
+		for _, b := range buffers {
+			read += elementsOf(b)
+		}
+		return len(buffers) <= most && len(reduces) == 0 && elementsOf(buf) > 4*read
 	}
-	return !slices.ContainsFunc(reduces, func(x *uop.UOp) bool { return x.Src[0].HasOp(ops(uop.Param, uop.Bufferize)) })
+	return len(reduces) <= maxInlineReduces && !slices.ContainsFunc(reduces, func(x *uop.UOp) bool { return x.Src[0].HasOp(ops(uop.Param, uop.Bufferize)) })
 }
 
-// outgrowsOperands reports whether a value has many more elements than all that it reads, such as the differences of all pairs of rows: a few
-// more operands than usual take less than its memory.
-func outgrowsOperands(buf *uop.UOp) bool {
-	if buf.Graph().IsAsTinygrad() {
-		return false
+// elementsOf is the number of elements of a BUFFERIZE or PARAM.
+func elementsOf(b *uop.UOp) int64 {
+	if b.Op == uop.Param {
+		return b.Size()
 	}
-	elements := func(b *uop.UOp) int64 {
-		n := int64(1)
-		for _, r := range b.Src[1:] {
-			if r.Op == uop.Range {
-				n *= uop.S(r.Src[0]).Max()
-			}
+	n := int64(1)
+	for _, r := range b.Src[1:] {
+		if r.Op == uop.Range {
+			n *= uop.S(r.Src[0]).Max()
 		}
-		return n
 	}
-	var buffers []*uop.UOp
-	reduces, read := false, int64(0)
-	buf.Src[0].ToposortGated(func(x *uop.UOp) bool {
-		switch x.Op {
-		case uop.Reduce:
-			reduces = true
-		case uop.Bufferize:
-			buffers, read = append(buffers, x), read+elements(x)
-		case uop.Param:
-			buffers, read = append(buffers, x), read+x.Size()
-		}
-		return x.Op != uop.Bufferize && !reduces
-	})
-	return !reduces && len(buffers) <= 2*maxInlineBuffers && elements(buf) > 4*read
+	return n
 }
 
 // substituteWithin replaces ranges in the nodes inside of them. It stops where they end: the same range further down is another loop.

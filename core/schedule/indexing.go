@@ -43,6 +43,8 @@ type nodeRanges struct {
 	rows []*uop.UOp
 	// reads: computing the node loads from memory.
 	reads bool
+	// reduces: the node is a reduction, or computed from one by functions and movement operations; set only for store.
+	reduces bool
 	// uniform are the axes along which the value is constant, picked the axes along which at most one element is nonzero.
 	uniform, oneHot axisSet
 	// evaluations is the number of times that each element is computed, over all users.
@@ -85,6 +87,8 @@ func newIndexing(g *uop.Graph, list []*uop.UOp, store func(Reread) bool) *indexi
 		if store != nil {
 			n.uniform = uniformAxes(u, func(s *uop.UOp) axisSet { return x.at(s).uniform })
 			n.oneHot = oneHotAxes(u, x.at)
+			n.reduces = u.Op == uop.ReduceAxis || (uop.GroupElementwise.Has(u.Op) || uop.GroupMovement.Has(u.Op)) &&
+				slices.ContainsFunc(u.Src, func(s *uop.UOp) bool { return x.at(s).reduces })
 		}
 	}
 	// At most one user for each source.

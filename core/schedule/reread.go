@@ -28,6 +28,8 @@ type Reread struct {
 	Copies int
 	// Choices is how many expressions of stacks it is part of one of. Evaluations supposes that each is computed where it is chosen.
 	Choices int64
+	// Reduces: it is computed from the result of a reduction in the same loops.
+	Reduces bool
 	// Users are the nodes that use a node.
 	Users func(*uop.UOp) []*uop.UOp
 }
@@ -73,7 +75,7 @@ func (x *indexing) storeReread(u *uop.UOp, n *nodeRanges) {
 	if size == 0 || !n.reads && n.copies <= MaxCopies {
 		return
 	}
-	r := Reread{Value: u, Elements: size, Evaluations: n.evaluations, Copies: n.copies, Choices: x.choicesOfUsers(n)}
+	r := Reread{Value: u, Elements: size, Evaluations: n.evaluations, Copies: n.copies, Choices: x.choicesOfUsers(n), Reduces: n.reduces}
 	r.Users = func(u *uop.UOp) []*uop.UOp { return x.usersOf(x.at(u)) }
 	for i, s := range u.Shape() {
 		if s := s.Max(); n.uniform.has(i) && s > 1 {

@@ -212,10 +212,13 @@ func (f *fuser) observe(first, second *group, r Reason, c Costs) {
 
 // observeValue tells of a decision about a value of the tensor graph.
 func (f *fuser) observeValue(v *uop.UOp, r Reason, c Costs) {
-	if len(f.hooks) > 0 || f.dumping && r != ComputedOnce {
+	if f.observed() && (len(f.hooks) > 0 || r != ComputedOnce) {
 		f.tell(&Decision{Pass: f.current, Value: v, Reason: r, Costs: c, Limits: f.o})
 	}
 }
+
+// observed reports whether anyone is told of decisions.
+func (f *fuser) observed() bool { return len(f.hooks) > 0 || f.dumping }
 
 func (f *fuser) tell(d *Decision) {
 	for _, h := range f.hooks {

@@ -11,17 +11,20 @@ import (
 // cases are left to the passes that merge kernels.
 func (f *fuser) storeReread(r schedule.Reread) bool {
 	m := &f.o.Machine
-	c := Costs{Elements: r.Elements, Evaluations: r.Evaluations, Work: f.workBelow(r.Value, r.Users)}
-	if r.Choices > 1 && !f.unrolls(r.Value) {
+	c := Costs{Elements: r.Elements, Evaluations: r.Evaluations}
+	if f.o.Invocations || r.Reduces { // a loop that chooses among it and others is not unrolled
 		c.Evaluations *= r.Choices
-	}
-	if r.Selects {
-		c.Work = float64(issued * m.Lanes) // a gather
 	}
 	again := float64(c.Evaluations - c.Elements)
 	// A vector of a running reduction takes longer if it is computed there, but not as long as memory beyond the caches.
 	if r.OneByOne && !(r.Steps && r.Elements*int64(r.Value.DType.Itemsize()) > m.L2) {
 		again = float64(c.Evaluations*int64(m.Lanes) - c.Elements)
+	}
+	switch {
+	case r.Selects:
+		c.Work = float64(issued * m.Lanes) // a gather
+	case again > 0 || r.Reduced || r.Row > 0 || len(r.Lookups) > 0 || f.observed():
+		c.Work = f.workBelow(r.Value, r.Users)
 	}
 	c.RecomputeCycles = m.vectorCycles(again * c.Work)
 	if r.Reduced && f.gathersNeighbours(r.Value) {
@@ -41,11 +44,6 @@ func (f *fuser) storeReread(r schedule.Reread) bool {
 	reason := f.o.judgeReread(&r, &c)
 	f.observeValue(r.Value, reason, c)
 	return reason.stores()
-}
-
-// unrolls reports whether a loop that chooses among a value and others may be unrolled.
-func (f *fuser) unrolls(u *uop.UOp) bool {
-	return !f.o.Invocations && !slices.ContainsFunc(boundedSubgraph(u), func(u *uop.UOp) bool { return u.Op == uop.ReduceAxis })
 }
 
 func (o *Options) judgeReread(r *schedule.Reread, c *Costs) Reason {
