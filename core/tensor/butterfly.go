@@ -3,6 +3,7 @@ package tensor
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"polygrad/core/uop"
 )
@@ -91,7 +92,7 @@ func (z complexPlanes) stored() complexPlanes { return planesOf(z.packed().Conti
 
 // planesOf are the planes of a packed tensor.
 func planesOf(packed *uop.UOp) complexPlanes {
-	re, im := packed.Unpacked().Planes()
+	re, im := packed.PackedPlanes()
 	return complexPlanes{re, im}
 }
 
@@ -100,10 +101,9 @@ func transform(z complexPlanes, batch, n, beside int64, inverse bool, factor flo
 	if n == 1 || butterflies(n, beside) == nil {
 		return byMatrices(z, batch, n, beside, inverse, factor)
 	}
-	var x *uop.UOp
-	if z.im == nil {
-		x = padAxis(reshape(z.re, uop.ShapeOf(batch, n, beside, 1)), 3, 0, 1, 0)
-	} else {
+	// Derivatives are those of planes, so that memory in which they are packed already is not read in place of them.
+	x := padAxis(reshape(z.re, uop.ShapeOf(batch, n, beside, 1)), 3, 0, 1, 0)
+	if z.im != nil {
 		x = stack([]*uop.UOp{z.re, z.im}, 3)
 	}
 	arg := stated{passesOfTransform, uop.Nums{int(batch), int(n), int(beside), 0, int(math.Float64bits(factor))}}
@@ -126,16 +126,9 @@ func byMatrices(z complexPlanes, batch, n, beside int64, inverse bool, factor fl
 // passes is the packed value of transform of a packed tensor, for a device.
 func passes(x *uop.UOp, numbers uop.Nums, sorts uop.Sorts) *uop.UOp {
 	batch, n, beside, inverse, factor := int64(numbers[0]), int64(numbers[1]), int64(numbers[2]), numbers[3] == 1, math.Float64frombits(uint64(numbers[4]))
-	plane := func(u *uop.UOp) *uop.UOp { return reshape(u, uop.ShapeOf(batch, n, beside)) }
 	z := planesOf(x)
-	switch {
-	case x.Op == uop.Pad && x.Src[0].Shape()[3].IsNum(1): // of real numbers
-		z = complexPlanes{re: plane(x.Src[0])}
-	case x.Arg == uop.Disjoint && x.Src[0].Op == uop.Pad && x.Src[1].Op == uop.Pad:
-		z = complexPlanes{plane(x.Src[0].Src[0]), plane(x.Src[1].Src[0])}
-	}
 	if sorts == uop.SortsInOrder || sorts == uop.SortsByRow {
-		return byButterflies(z, batch, n, beside, inverse, factor)
+		return reshape(byButterflies(z, batch, n, beside, inverse, factor), uop.ShapeOf(batch, n, beside, 2))
 	}
 	y := byMatrices(z, batch, n, beside, inverse, factor)
 	return complexPlanes{y.re, y.imag()}.packed()
@@ -147,68 +140,114 @@ func transformRule(g, u *uop.UOp) *uop.UOp {
 	return transform(planesOf(g), int64(numbers[0]), int64(numbers[1]), int64(numbers[2]), numbers[3] == 0, math.Float64frombits(uint64(numbers[4]))).packed()
 }
 
-// byButterflies is the packed value of transform.
+// byButterflies is the packed value of transform. What a pass stores has the axes of what the next one reads, so that its elements are slices
+// of that: planes, batch, the rest of the index as blocks and places in a block, and the digits of the passes so far.
 func byButterflies(z complexPlanes, batch, n, beside int64, inverse bool, factor float64) *uop.UOp {
 	if inverse {
 		z = complexPlanes{z.imag(), z.re}
 	}
-	g, dt := z.re.Graph(), z.re.DType
-	done, left := int64(1), n
-	for _, r := range butterflies(n, beside) {
-		m := left / r
-		z = z.both(func(u *uop.UOp) *uop.UOp { return reshape(u, uop.ShapeOf(batch, r, m, done*beside)) })
+	g, dt, digits, radices := z.re.Graph(), z.re.DType, []int64{beside}, butterflies(n, beside)
+	rest := blocksOf(radices, n)
+	z = z.both(func(u *uop.UOp) *uop.UOp { return reshape(u, uop.ShapeOf(1, batch, rest[0], rest[1], beside)) })
+	slice := func(axis int, from, to int64) complexPlanes {
+		return z.both(func(u *uop.UOp) *uop.UOp { return shrinkAxis(u, axis, uop.N(from), uop.N(to)) })
+	}
+	for _, r := range radices {
+		axis := 0
+		if rest[0] == 1 {
+			axis = 1
+		}
+		m := rest[axis] / r
+		rest[axis] = m
 		xs := make([]complexPlanes, r)
-		for j := range xs {
-			xs[j] = z.both(func(u *uop.UOp) *uop.UOp { return shrinkAxis(u, 1, uop.N(int64(j)), uop.N(int64(j+1))) })
+		for j := range r {
+			xs[j] = slice(2+axis, j*m, (j+1)*m)
 		}
 		ys := butterfly(xs)
-		if m > 1 {
-			w := transposedTwiddles(g, m, r, left, dt).both(func(u *uop.UOp) *uop.UOp { return reshape(u, uop.ShapeOf(1, r, m, 1)) })
-			for k := 1; k < len(ys); k++ {
-				ys[k] = ys[k].turned(w.both(func(u *uop.UOp) *uop.UOp { return shrinkAxis(u, 1, uop.N(int64(k)), uop.N(int64(k+1))) }))
-			}
+		if rest == [2]int64{1, 1} {
+			return lastPass(ys, batch, digits, inverse, factor)
+		}
+		w := twiddlesOf(g, rest, r, dt, ys[0].re.Shape())
+		for k := 1; k < len(ys); k++ {
+			ys[k] = ys[k].turned(w(int64(k)))
 		}
 		// The digit of the results stands behind the rest.
-		var re, im []*uop.UOp
-		digit := func(u *uop.UOp) *uop.UOp { return reshape(u, uop.ShapeOf(batch, m, 1, done*beside)) }
-		for _, y := range ys {
-			re, im = append(re, digit(y.re)), append(im, digit(y.imag()))
+		planes := stackOf(ys, slices.Concat([]int64{batch, rest[0], rest[1], 1}, digits), 3)
+		s := stack(planes, 0).ContiguousOp()
+		slice = func(axis int, from, to int64) complexPlanes {
+			at := wholes(s.Shape())
+			at[axis] = uop.Pair{Lo: uop.N(from), Hi: uop.N(to)}
+			plane := func(i int64) *uop.UOp {
+				at[0] = uop.Pair{Lo: uop.N(i), Hi: uop.N(i + 1)}
+				return s.Shrink(at)
+			}
+			return complexPlanes{plane(0), plane(1)}
 		}
-		planes := []*uop.UOp{cat(re, 2), cat(im, 2)}
-		done, left = done*r, m
-		if left > 1 {
-			s := stack(planes, 0).ContiguousOp()
-			plane := func(i int64) *uop.UOp { return reshape(shrinkAxis(s, 0, uop.N(i), uop.N(i+1)), s.Shape()[1:]) }
-			z = complexPlanes{plane(0), plane(1)}
-			continue
-		}
-		if inverse {
-			planes[0], planes[1] = planes[1], planes[0]
-		}
-		if factor != 1 {
-			planes[0], planes[1] = mul(planes[0], factor), mul(planes[1], factor)
-		}
-		s := stack(planes, 4)
-		return reshape(s, uop.ShapeOf(batch, n, beside, 2)).ContiguousOp()
+		digits = append([]int64{r}, digits...)
 	}
 	panic("no passes")
 }
 
-// transposedTwiddles are twiddles with the axes exchanged: along p an element follows another in memory.
-func transposedTwiddles(g *uop.Graph, m, r, n int64, dt *uop.DType) complexPlanes {
-	return table(g, fmt.Sprint("transposed twiddles ", m, r, n, dt), func() complexPlanes {
-		block := rootBlock(m)
-		k := steps(g, r, 1, r, 1)
-		rows := func(count, step int64) complexPlanes {
-			return unitRoots(truncMod(mul(k, steps(g, count, step, 1, count)), int(n)), n, dt)
+// blocksOf are the number of blocks of an index of n elements, and the number of places in a block: products of the first and of the last
+// radices, of about the same size if there are so many roots of unity that they are computed as products.
+func blocksOf(radices []int64, n int64) [2]int64 {
+	if n <= fewRoots {
+		return [2]int64{1, n}
+	}
+	best := [2]int64{1, n}
+	for blocks, i := radices[0], 1; i < len(radices); i++ {
+		if b := [2]int64{blocks * radices[i], n / blocks / radices[i]}; max(b[0]/radices[0], b[1]) < max(best[0], best[1]) {
+			best = b
 		}
-		if block == 1 || block == m || m*r <= fewRoots {
-			return rows(m, 1)
+		blocks *= radices[i]
+	}
+	return best
+}
+
+// stackOf are the planes of elements in a shape, joined along one of its axes.
+func stackOf(zs []complexPlanes, shape []int64, axis int) []*uop.UOp {
+	var re, im []*uop.UOp
+	for _, z := range zs {
+		re, im = append(re, reshape(z.re, uop.ShapeOf(shape...))), append(im, reshape(z.imag(), uop.ShapeOf(shape...)))
+	}
+	return []*uop.UOp{cat(re, axis), cat(im, axis)}
+}
+
+// lastPass are the results of the last pass, packed.
+func lastPass(ys []complexPlanes, batch int64, digits []int64, inverse bool, factor float64) *uop.UOp {
+	planes := stackOf(ys, slices.Concat([]int64{batch, 1}, digits), 1)
+	if inverse {
+		planes[0], planes[1] = planes[1], planes[0]
+	}
+	if factor != 1 {
+		planes[0], planes[1] = mul(planes[0], factor), mul(planes[1], factor)
+	}
+	return stack(planes, len(digits)+2).ContiguousOp()
+}
+
+// twiddlesOf are the roots e^(-2πi p k/n) for a k from 0 to below r, where n is r times the places p, in a shape whose axes 2 and 3 are blocks and
+// places: if there are many, as products of a root for each block and one for each place in a block.
+func twiddlesOf(g *uop.Graph, rest [2]int64, r int64, dt *uop.DType, shape uop.Shape) func(k int64) complexPlanes {
+	n := rest[0] * rest[1] * r
+	rows := func(blocks, places, step int64) func(k int64) complexPlanes {
+		count, along := blocks*places, onesShape(len(shape))
+		along[2], along[3] = uop.N(blocks), uop.N(places)
+		planes := g.Made(fmt.Sprint("transposed twiddles ", count, " ", step, " ", r, " ", n, dt), func() *uop.UOp {
+			return rootPlanes(truncMod(mul(steps(g, r, 1, r, 1), steps(g, count, step, 1, count)), int(n)), n, dt)
+		})
+		return func(k int64) complexPlanes {
+			plane := func(i int64) *uop.UOp {
+				row := planes.Shrink([]uop.Pair{{Lo: uop.N(i), Hi: uop.N(i + 1)}, {Lo: uop.N(k * count), Hi: uop.N((k + 1) * count)}})
+				return broadcastTo(reshape(row, along), shape)
+			}
+			return complexPlanes{plane(0), plane(1)}
 		}
-		blocks := rows(m/block, block).both(func(u *uop.UOp) *uop.UOp { return reshape(u, uop.ShapeOf(r, m/block, 1)) })
-		places := rows(block, 1).both(func(u *uop.UOp) *uop.UOp { return reshape(u, uop.ShapeOf(r, 1, block)) })
-		return blocks.times(places).both(func(u *uop.UOp) *uop.UOp { return reshape(u, uop.ShapeOf(r, m)) })
-	})
+	}
+	if rest[0] == 1 || n <= fewRoots {
+		return rows(rest[0], rest[1], 1)
+	}
+	blocks, places := rows(rest[0], 1, rest[1]), rows(1, rest[1], 1)
+	return func(k int64) complexPlanes { return blocks(k).times(places(k)) }
 }
 
 // butterfly is the DFT of a few elements, of any small factors.

@@ -111,6 +111,13 @@ func steps(g *uop.Graph, n, step int64, dims ...int64) *uop.UOp {
 // unitRoots are e^(-2πi t/n) for integers t from 0 to below n, of type dt. They are rounded once, and exact at quarters of the circle: the
 // sine or the cosine is of the angle from the nearest one. As -sin x is cos(x+π/2), one kernel stores both planes.
 func unitRoots(t *uop.UOp, n int64, dt *uop.DType) complexPlanes {
+	planes := rootPlanes(t, n, dt)
+	plane := func(i int64) *uop.UOp { return reshape(shrinkAxis(planes, 0, uop.N(i), uop.N(i+1)), t.Shape()) }
+	return complexPlanes{plane(0), plane(1)}
+}
+
+// rootPlanes are the planes of unitRoots, each a row.
+func rootPlanes(t *uop.UOp, n int64, dt *uop.DType) *uop.UOp {
 	dims := t.Shape()
 	flat := reshape(t, uop.Shape{uop.N(1), dims.Numel()})
 	nearest := truncDiv(add(mul(flat, 8), int(n)), int(2*n))
@@ -119,9 +126,7 @@ func unitRoots(t *uop.UOp, n int64, dt *uop.DType) complexPlanes {
 	odd, minus := ne(bitAnd(quarter, 1), 0), ne(bitAnd(add(quarter, 1), 2), 0)
 	v := sin(where(odd, angle, add(angle, math.Pi/2)))
 	v = where(bitOr(odd, ne(angle, 0)), v, 1)
-	planes := cast(where(minus, neg(v), v), dt).ContiguousOp()
-	plane := func(i int64) *uop.UOp { return reshape(shrinkAxis(planes, 0, uop.N(i), uop.N(i+1)), dims) }
-	return complexPlanes{plane(0), plane(1)}
+	return cast(where(minus, neg(v), v), dt).ContiguousOp()
 }
 
 // fewRoots is the size up to which a table is one of sines, as values that no input changes are computed once.
@@ -239,12 +244,13 @@ func byChirps(z complexPlanes, batch, n, beside int64) complexPlanes {
 		return transform(chirp.conjugate().both(func(u *uop.UOp) *uop.UOp {
 			back := flip(shrinkAxis(u, 1, uop.N(1), uop.N(n)), 1)
 			return cat([]*uop.UOp{padAxis(u, 1, 0, size-2*n+1, 0), back}, 1)
-		}), 1, size, 1, false, 1)
+		}), 1, size, 1, false, 1/float64(size))
 	})
 	x := z.times(chirp).both(func(u *uop.UOp) *uop.UOp { return padAxis(u, 1, 0, size-n, 0) })
 	y := transform(x, batch, size, beside, false, 1).times(kernel)
-	y = transform(y, batch, size, beside, true, 1/float64(size)).both(func(u *uop.UOp) *uop.UOp { return shrinkAxis(u, 1, uop.N(0), uop.N(n)) })
-	return y.times(chirp).both((*uop.UOp).ContiguousOp)
+	// The inverse with the planes exchanged shares its kernels with the transform.
+	y = transform(complexPlanes{y.im, y.re}, batch, size, beside, false, 1).both(func(u *uop.UOp) *uop.UOp { return shrinkAxis(u, 1, uop.N(0), uop.N(n)) })
+	return complexPlanes{y.im, y.re}.times(chirp).both((*uop.UOp).ContiguousOp)
 }
 
 // Norm scales a Fourier transform.

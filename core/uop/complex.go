@@ -186,17 +186,55 @@ func interleave(a, b *UOp) *UOp {
 
 // Unpacked is the complex tensor of a real one with a last axis of 2.
 func (u *UOp) Unpacked() *UOp {
+	re, im := u.PackedPlanes()
+	if im == nil {
+		im = u.packedPlane(1)
+	}
+	return ComplexPair(re, im)
+}
+
+// PackedPlanes are the planes of a packed tensor: those that Packed interleaves, otherwise slices. im is nil if the tensor is real numbers and
+// zeros.
+func (u *UOp) PackedPlanes() (re, im *UOp) {
+	if re = u.paddedPlane(0); re != nil {
+		return re, nil
+	}
+	if u.Op == Add && u.Arg == Disjoint {
+		if re, im = u.Src[0].paddedPlane(0), u.Src[1].paddedPlane(1); re != nil && im != nil {
+			return re, im
+		}
+	}
+	return u.packedPlane(0), u.packedPlane(1)
+}
+
+// packedPlane is a plane of a packed tensor, as a slice.
+func (u *UOp) packedPlane(i int64) *UOp {
 	s := u.Shape()
 	n := len(s) - 1
-	plane := func(i int64) *UOp {
-		ps := make([]Pair, len(s))
-		for k, d := range s[:n] {
-			ps[k] = Pair{N(0), d}
-		}
-		ps[n] = Pair{N(i), N(i + 1)}
-		return u.Shrink(ps).Reshape(s[:n])
+	ps := make([]Pair, len(s))
+	for k, d := range s[:n] {
+		ps[k] = Pair{N(0), d}
 	}
-	return ComplexPair(plane(0), plane(1))
+	ps[n] = Pair{N(i), N(i + 1)}
+	return u.Shrink(ps).Reshape(s[:n])
+}
+
+// paddedPlane is what u has as plane i if the other one is padding, else nil.
+func (u *UOp) paddedPlane(i int64) *UOp {
+	if u.Op != Pad {
+		return nil
+	}
+	ps := u.MovementPairs()
+	n := len(ps) - 1
+	for _, p := range ps[:n] {
+		if !p.Lo.IsNum(0) || !p.Hi.IsNum(0) {
+			return nil
+		}
+	}
+	if !ps[n].Lo.IsNum(i) || !ps[n].Hi.IsNum(1-i) {
+		return nil
+	}
+	return u.Src[0].Reshape(u.Src[0].Shape()[:n])
 }
 
 // both applies an operation to both planes of a complex tensor.
