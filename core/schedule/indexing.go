@@ -382,7 +382,7 @@ func (x *indexing) evaluationsAt(loops, indices []*uop.UOp) int64 {
 // iterationsWithin returns the number of iterations in which a padded value is inside its bounds; loops are split at the bounds if that pays.
 func iterationsWithin(u *uop.UOp, indices []*uop.UOp, times int64) int64 {
 	for i, s := range u.Shape() {
-		if i >= len(indices) || s.Symbolic() {
+		if i >= len(indices) || s.Symbolic() || plain(indices[i]) {
 			continue
 		}
 		padded := indices[i].Find(func(v *uop.UOp) bool { return v.Op == uop.Where && v.Src[2].IsInvalid() })
@@ -489,14 +489,20 @@ func (x *indexing) setLoops(u *uop.UOp, n *nodeRanges) {
 			}
 		}
 	}
-	n.loops = slices.DeleteFunc(n.loops, func(r *uop.UOp) bool { return slices.Contains(n.rows, r) })
+	if len(n.rows) > 0 {
+		n.loops = slices.DeleteFunc(slices.Clone(n.loops), func(r *uop.UOp) bool { return slices.Contains(n.rows, r) })
+	}
 }
 
-// union appends the nodes that are not in a list yet.
+// union are the nodes of two lists, which may share the memory of the result.
 func union(list, more []*uop.UOp) []*uop.UOp {
+	if len(list) == 0 {
+		return slices.Clip(more)
+	}
+	list = slices.Clip(list)
 	for _, u := range more {
 		if !slices.Contains(list, u) {
-			list = append(list[:len(list):len(list)], u)
+			list = append(list, u)
 		}
 	}
 	return list

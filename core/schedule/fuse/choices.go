@@ -169,13 +169,14 @@ func (f *fuser) chosen(u, r *uop.UOp, at map[*uop.UOp]*uop.UOp) *uop.UOp {
 		return u
 	}
 	if u.Op == uop.Where && u.Src[0].InRange(r) {
-		switch c := simplify(replace(u.Src[0], at)); {
-		case c.IsConst(uop.BoolConst(true)):
+		c := replace(u.Src[0], at)
+		switch lo, hi := c.Bounds(); {
+		case !lo.Eq(hi):
+			return simplify(c).Where(f.chosen(u.Src[1], r, at), f.chosen(u.Src[2], r, at))
+		case lo.Truth():
 			return f.chosen(u.Src[1], r, at)
-		case c.IsConst(uop.BoolConst(false)):
-			return f.chosen(u.Src[2], r, at)
 		default:
-			return c.Where(f.chosen(u.Src[1], r, at), f.chosen(u.Src[2], r, at))
+			return f.chosen(u.Src[2], r, at)
 		}
 	}
 	return f.folded(replace(u, at))

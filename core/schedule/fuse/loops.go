@@ -29,6 +29,7 @@ func loopOrder(b *body) (order []*uop.UOp, ok bool) {
 			sets = append(sets, b.loopsOf(u))
 		}
 	}
+	reduces := len(sets) > len(b.stores)
 	for _, s := range sets {
 		note(s)
 	}
@@ -42,6 +43,9 @@ func loopOrder(b *body) (order []*uop.UOp, ok bool) {
 				return nil, false
 			}
 			outside[r] = path[:i]
+		}
+		if !reduces {
+			continue
 		}
 		for _, u := range s.value.Toposort() {
 			if u.Op != uop.Reduce {

@@ -60,6 +60,9 @@ func (b *body) scatters() bool {
 
 // findScatter finds a sum that can be scattered, of a large table if there is one: store n is of base + factor * sum.
 func (b *body) findScatter() (n int, found *scatter, base, factor *uop.UOp) {
+	if !b.reduces() {
+		return 0, nil, nil, nil
+	}
 	for i, st := range b.stores {
 		for _, u := range st.value.Toposort() {
 			s := b.scatterOf(u, st.loops)
