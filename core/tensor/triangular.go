@@ -46,9 +46,10 @@ func sizes(a *uop.UOp) (stack, m, n int64) {
 	return s[0].N, s[1].N, s[2].N
 }
 
-// eliminated subtracts multiples of each row of the diagonal from the rows below it, so that a (s, n, m) becomes upper triangular;
-// below the diagonal are remainders. If positive, pivots that are not positive give NaN.
-func eliminated(a *uop.UOp, positive bool) *uop.UOp {
+// eliminated subtracts multiples of each row of the diagonal from the rows below it, so that a (s, n, m) of symmetric matrices, of which
+// only upper triangles are read, and columns beside them becomes upper triangular; below the diagonal are remainders. Pivots that are not
+// positive give NaN.
+func eliminated(a *uop.UOp) *uop.UOp {
 	stack, n, m := sizes(a)
 	rows := unsqueeze(count0(a.Graph(), n), -1)
 	c := zeros(a, a.DType, stack, n, 1)
@@ -58,10 +59,9 @@ func eliminated(a *uop.UOp, positive bool) *uop.UOp {
 		a, c, w := s[0], s[1], s[2]
 		row := block(a, 1, j, 1)
 		pivot := block(row, 2, j, 1)
-		if positive {
-			pivot = where(gt(pivot, 0), pivot, math.NaN())
-		}
-		b.do(c.AssignTo(where(gt(rows, sizeLike(a, j)), div(block(a, 2, j, 1), pivot), 0)), w.AssignTo(row))
+		pivot = where(gt(pivot, 0), pivot, math.NaN())
+		column := transpose(block(row, 2, uop.N(0), n), -2, -1)
+		b.do(c.AssignTo(where(gt(rows, sizeLike(a, j)), div(column, pivot), 0)), w.AssignTo(row))
 		b.do(a.AssignTo(where(gt(rows, sizeLike(a, j)), sub(a, mul(c, w)), a)))
 	})[0]
 }
@@ -70,11 +70,11 @@ func eliminated(a *uop.UOp, positive bool) *uop.UOp {
 func choleskyBlock(a *uop.UOp, inverse bool) (l, inv *uop.UOp) {
 	_, n, _ := sizes(a)
 	rows, columns := unsqueeze(count0(a.Graph(), n), -1), count0(a.Graph(), n)
-	u := where(ge(rows, columns), a, transpose(a, -2, -1))
+	u := transpose(a, -2, -1)
 	if inverse {
 		u = cat([]*uop.UOp{u, identityLike(u, n)}, -1)
 	}
-	u = eliminated(u, true)
+	u = eliminated(u)
 	root := unsqueeze(sqrt(diagonalOf(shrinkTo(u, a.Shape()))), -2)
 	l = where(ge(rows, columns), div(transpose(shrinkTo(u, a.Shape()), -2, -1), root), 0)
 	if inverse {
