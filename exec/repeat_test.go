@@ -1,9 +1,12 @@
 package exec
 
 import (
+	"slices"
 	"testing"
 	"unsafe"
 
+	"polygrad/core/schedule"
+	"polygrad/core/schedule/fuse"
 	"polygrad/core/uop"
 )
 
@@ -110,6 +113,57 @@ func TestRepeatCircle(t *testing.T) {
 			got := make([]float32, 2)
 			b.run(b.bound(got).Store(r[i]))
 			b.expect(got, want...)
+		}
+	}
+}
+
+// A batch of loops whose steps need loops over elements: those of a batch are computed one after the other, by one kernel, unless a
+// step reads elements of another one of the batch.
+func TestRepeatBatch(t *testing.T) {
+	const batch, rows, lanes, count = 4, 12, 16, 5
+	for _, shift := range []int{0, 1} {
+		b := newBench(t)
+		s := uop.ShapeOf(batch, rows, lanes)
+		p, q := b.source(0, batch*rows*lanes), b.source(1, batch*rows*lanes)
+		i := uop.S(b.g.Variable("step", uop.Int(0), uop.Int(count-1), uop.IndexT))
+		row := p.Reshape(s).Shrink([]uop.Pair{{Hi: uop.N(batch)}, {Lo: i, Hi: i.Add(uop.N(1))}, {Hi: uop.N(lanes)}}).Expand(s)
+		if shift > 0 {
+			row = row.Flip([]bool{true, false, false})
+		}
+		statements := []*uop.UOp{b.g.Sink(nil, q.Reshape(s).AssignTo(row)), b.g.Sink(nil, p.Reshape(s).AssignTo(p.Reshape(s).Add(q.Reshape(s))))}
+		x, want := make([]float32, batch*rows*lanes), make([]float32, batch*rows*lanes)
+		for k := range x {
+			x[k] = float32(k * 7 % 11)
+			want[k] = x[k]
+		}
+		for step := range count {
+			before := slices.Clone(want)
+			for k := range want {
+				of, lane := k/(rows*lanes), k%lanes
+				if shift > 0 {
+					of = batch - 1 - of
+				}
+				want[k] += before[(of*rows+step)*lanes+lane]
+			}
+		}
+		first := b.bound(x)
+		r := b.g.RepeatOn(uop.RepeatArg{Variable: "step", Count: count, States: 2}, statements, []*uop.UOp{first, first.Mul(first)}, nil)
+		got := make([]float32, len(x))
+		to := b.bound(got)
+		b.run(to.Store(r[0]))
+		b.expect(got, want...)
+		o := fuse.For(fuse.Machine{Lanes: 16, Threads: 1, L1: 1 << 15, L2: 1 << 20, L3: 1 << 25})
+		scheduled, _, err := portable("test", b.g.Sink(nil, to.Store(r[0])), &o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		blocks := slices.ContainsFunc(scheduled.Kernels, func(k schedule.Kernel) bool {
+			outer := k.AST.Src[0].EndedRanges()
+			inOrder := k.AST.Find(func(u *uop.UOp) bool { return u.Op == uop.Range && u.RangeID().Type == uop.AxisPrefix }) != nil
+			return inOrder && len(outer) == 1 && outer[0].RangeID().Type == uop.AxisLoop && outer[0].Src[0].IsConst(uop.Int(batch))
+		})
+		if blocks != (shift == 0) {
+			t.Errorf("shift %d: a kernel goes through the loops of a batch one after the other: %v", shift, blocks)
 		}
 	}
 }

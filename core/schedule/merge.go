@@ -2,19 +2,23 @@ package schedule
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
+	"polygrad/core/rewrite"
+	"polygrad/core/symbolic"
 	"polygrad/core/uop"
 )
 
 // A loop over few elements takes less time than the launches of its kernels, so it becomes one kernel: a sequential loop over iterations that
-// contains the loops of the kernels one after the other.
+// contains the loops of the kernels one after the other. A batch of such loops, whose elements lie one after the other in memory, is an outer
+// parallel loop: each stays in the cache.
 
-// Limits of the elements per iteration of such a kernel, which runs on one thread, and of its buffers.
+// Limits of the elements per iteration of such a kernel, which one thread runs unless there is a batch, and of its buffers.
 const (
 	maxMerged        = 1 << 14
-	maxMergedBuffers = 8
+	maxMergedBuffers = 16
 )
 
 // fuseLoopKernels fuses a loop of kernels into one kernel, nil with the reason if that is impossible or does not pay. The loop becomes one over
@@ -55,13 +59,22 @@ func (s *Schedule) fuseLoopKernels(l *Loop) (merged *Kernel, reason string) {
 			}
 		}
 	}
-	if work > maxMerged {
-		return nil, fmt.Sprintf("%d elements in an iteration, limit %d", work, maxMerged)
+	batch, across := int64(1), make([]loopsAcross, len(kernels))
+	if l.While < 0 {
+		batch, across = s.batchOf(kernels, written)
+	}
+	if work/batch > maxMerged {
+		return nil, fmt.Sprintf("%d elements in an iteration, limit %d", work/batch, maxMerged)
 	}
 	merged = &Kernel{}
 	g := kernels[0].AST.Graph().Scratch()
-	i, count, launches := l.pieces(g, loopCycles(work, loops))
+	i, count, launches := l.pieces(g, loopCycles(work, loops*int(batch)))
 	inside := []*uop.UOp{i}
+	var of *uop.UOp
+	if batch > 1 {
+		of = g.Range(uop.N(batch), uop.AxisLoop, 1)
+		inside = []*uop.UOp{of, i}
+	}
 	if l.While >= 0 {
 		if while == nil {
 			return nil, "the condition of the loop does not change"
@@ -72,10 +85,22 @@ func (s *Schedule) fuseLoopKernels(l *Loop) (merged *Kernel, reason string) {
 	}
 	ranges := len(inside)
 	var ends []*uop.UOp
-	for _, k := range kernels {
-		m := map[*uop.UOp]*uop.UOp{}
+	for n, k := range kernels {
+		m, here := map[*uop.UOp]*uop.UOp{}, map[*uop.UOp]*uop.UOp{} // here: each loop over the batch with the loop that is left of it
+		for r, inner := range across[n] {
+			here[g.Import(r)] = nil
+			if inner != nil {
+				here[g.Import(r)] = g.Import(inner).WithArg(uop.RangeArg{ID: []int{ranges}, Type: uop.AxisLoop})
+				ranges++
+			}
+		}
 		for _, u := range g.Import(k.AST).Toposort() {
+			inner, isAcross := here[u]
 			switch {
+			case isAcross && inner == nil:
+				m[u] = of
+			case isAcross:
+				m[u] = of.Mul(inner.Src[0]).Add(inner)
 			case u.Op == uop.Range:
 				m[u] = u.WithArg(uop.RangeArg{ID: []int{ranges}, Type: u.RangeID().Type})
 				ranges++
@@ -93,11 +118,17 @@ func (s *Schedule) fuseLoopKernels(l *Loop) (merged *Kernel, reason string) {
 					m[u] = m[u].AfterOps(slices.Concat(inside, ends)...)
 				}
 			default:
-				src := make([]*uop.UOp, len(u.Src))
-				for j, s := range u.Src {
-					src[j] = m[s]
+				var src []*uop.UOp
+				for _, s := range u.Src {
+					if inner, isAcross := here[s]; u.Op != uop.End || !isAcross {
+						src = append(src, m[s])
+					} else if inner != nil {
+						src = append(src, inner)
+					}
 				}
-				m[u] = u.With(src...)
+				if m[u] = u.With(src...); u.Op == uop.End && len(src) == 1 {
+					m[u] = src[0]
+				}
 				if u.Op == uop.Sink {
 					ends = m[u].Src
 					merged.AST = m[u]
@@ -117,6 +148,132 @@ func (s *Schedule) fuseLoopKernels(l *Loop) (merged *Kernel, reason string) {
 	}
 	*l = launches
 	return merged, ""
+}
+
+// loopsAcross maps the loops over a batch in a kernel to the loops over what belongs to one of the batch.
+type loopsAcross map[*uop.UOp]*uop.UOp
+
+// at is an index for one of the batch.
+func (l loopsAcross) at(index, number *uop.UOp) *uop.UOp {
+	m := rewrite.Map{}
+	for r, inner := range l {
+		m[r] = number
+		if inner != nil {
+			m[r] = number.Mul(inner.Src[0]).Add(inner)
+		}
+	}
+	return symbolic.Simplify(rewrite.Substitute(index, m))
+}
+
+// ownElements is the distance between the elements that an index goes through for one of a batch and those for the next one, 0 if they are
+// not apart, or fill no vectors.
+func (l loopsAcross) ownElements(index *uop.UOp, batch int64) int64 {
+	g, loaded := index.Graph(), rewrite.Map{}
+	for _, u := range index.Toposort() {
+		if u.Op == uop.Index {
+			loaded[u] = g.Variable(fmt.Sprint("loaded", len(loaded)), u.DType.Min(), u.DType.Max(), u.DType)
+		}
+	}
+	index = rewrite.Substitute(index, loaded)
+	number := func(n int64) *uop.UOp { return g.Const(uop.IndexT, uop.Int(n)) }
+	first, valid := l.at(index.GetIdx(), number(0)), l.at(index.GetValid(), number(0))
+	step := symbolic.Simplify(l.at(index.GetIdx(), number(1)).Sub(first))
+	if valid != l.at(index.GetValid(), number(1)) || step.Op != uop.ConstOp || step.ConstVal().I() < 2*lanesOfVectors {
+		return 0
+	}
+	within := rewrite.Map{}
+	for i, b := range symbolic.Intervals(valid) {
+		within[b.X] = g.Variable(fmt.Sprint("valid", i), b.Lo, b.Hi, b.X.DType)
+	}
+	first = rewrite.Substitute(first, within)
+	if lo, _ := first.Bounds(); lo.I() < 0 || !symbolic.Simplify(first.Idiv(step).Mod(number(batch))).IsConst(uop.Int(0)) {
+		return 0
+	}
+	return step.ConstVal().I()
+}
+
+// batchOf finds a batch that is computed side by side in the loops of kernels, and the loops over it in each kernel: what one of the batch
+// writes, and reads of written slots, are its own elements. Of several it is the one that goes through the outermost axes; 1 if there is none.
+func (s *Schedule) batchOf(kernels []Kernel, written map[int]bool) (batch int64, across []loopsAcross) {
+	var trips []int64
+	for _, k := range kernels {
+		for _, end := range k.AST.Src {
+			for _, r := range end.EndedRanges() {
+				trips = append(trips, r.Src[0].ConstVal().I())
+			}
+		}
+	}
+	slices.Sort(trips)
+	batch, across = 1, make([]loopsAcross, len(kernels))
+	greatest := int64(0) // sum of what the loops over a batch go through
+	for _, n := range slices.Compact(trips) {
+		var found []loopsAcross
+		steps, all := map[int]int64{}, int64(0)
+		for slot := range written {
+			steps[slot] = 0
+		}
+		for _, k := range kernels {
+			loops := acrossKernel(k, n, steps)
+			if n == 1 || loops == nil {
+				break
+			}
+			found = append(found, loops)
+		}
+		for _, step := range steps {
+			all += step * n
+		}
+		if len(found) == len(kernels) && all >= greatest {
+			batch, across, greatest = n, found, all
+		}
+	}
+	return batch, across
+}
+
+// acrossKernel are the loops of a kernel over a batch, nil if one of the batch is not computed from its own elements. steps has the
+// written slots: the distance between elements of one of the batch and of the next one, 0 before it is found.
+func acrossKernel(k Kernel, batch int64, steps map[int]int64) loopsAcross {
+	found := loopsAcross{}
+	isFound := func(r *uop.UOp) bool { _, is := found[r]; return is }
+	for _, end := range k.AST.Src {
+		body := end.Toposort()
+		foreign := func(u *uop.UOp) bool {
+			if u.Op != uop.Index || u.Src[0].Op != uop.Param {
+				return u.Op != uop.End && slices.ContainsFunc(u.EndedRanges(), isFound)
+			}
+			slot := k.Bufs[int(u.Src[0].Arg.(uop.Num))]
+			step, isWritten := steps[slot]
+			if !isWritten {
+				return false
+			}
+			own := found.ownElements(u.Src[1], batch)
+			if step == 0 {
+				steps[slot] = own
+			}
+			return own == 0 || own != steps[slot]
+		}
+		i := slices.IndexFunc(end.EndedRanges(), func(r *uop.UOp) bool {
+			n, before, isNew := r.Src[0].ConstVal().I(), maps.Clone(steps), !isFound(r)
+			if n%batch != 0 {
+				return false
+			}
+			if isNew {
+				if found[r] = nil; n > batch {
+					found[r] = r.With(r.Graph().Const(uop.IndexT, uop.Int(n/batch)))
+				}
+			}
+			if !slices.ContainsFunc(body, foreign) {
+				return true
+			}
+			if maps.Copy(steps, before); isNew {
+				delete(found, r)
+			}
+			return false
+		})
+		if i < 0 {
+			return nil
+		}
+	}
+	return found
 }
 
 // guardedIteration is a loop around an iteration of a while loop that runs once, or zero times after its end.

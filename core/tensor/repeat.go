@@ -50,9 +50,9 @@ func (l loop) runWhile(while int, states, read []*uop.UOp, body func(b *loopBody
 	inside := make([]*uop.UOp, 0, len(states)+len(read))
 	outside := make([]*uop.UOp, 0, len(states)+len(read))
 	for k, s := range slices.Concat(states, read) {
-		s = l.stored(s)
-		outside = append(outside, s)
-		inside = append(inside, l.seen(paramLike(s, k)))
+		stored := l.stored(s)
+		outside = append(outside, stored)
+		inside = append(inside, l.seen(paramLike(stored, k), s.Shape()))
 	}
 	i := uop.N(0)
 	if l.count > 1 {
@@ -64,7 +64,7 @@ func (l loop) runWhile(while int, states, read []*uop.UOp, body func(b *loopBody
 	a := uop.RepeatArg{Variable: l.variable, Count: l.count, States: n, While: while}
 	results := g.RepeatOn(a, b.statements, outside[:n], outside[n:])
 	for k, r := range results {
-		results[k] = l.seen(r)
+		results[k] = l.seen(r, states[k].Shape())
 	}
 	return results
 }
@@ -104,20 +104,41 @@ func repeatWhile(variable string, states, read []*uop.UOp, step func(states, rea
 	return g.RepeatOn(a, statements, states, read)[:n]
 }
 
-// stored is a tensor as it lies in memory, seen the other way round.
+// lanesOfBlock are so many matrices of a batch that lie beside each other, element by element.
+const lanesOfBlock = 16
+
+// blocks is the number of blocks in which a batch of matrices lies in memory.
+func (l loop) blocks(s uop.Shape) int64 {
+	if s[0].N%lanesOfBlock != 0 {
+		return 1
+	}
+	return s[0].N / lanesOfBlock
+}
+
+// stored is a tensor as it lies in memory.
 func (l loop) stored(x *uop.UOp) *uop.UOp {
 	if !l.lanes {
 		return x
 	}
-	return permute(x, append(countTo(len(x.Shape()))[1:], 0))
+	s := x.Shape()
+	n, blocks := len(s), l.blocks(s)
+	if blocks == 1 {
+		return permute(x, append(countTo(n)[1:], 0))
+	}
+	x = reshape(x, joinShapes(uop.ShapeOf(blocks, s[0].N/blocks), s[1:]))
+	return permute(x, append(append([]int{0}, countTo(n + 1)[2:]...), 1))
 }
 
-func (l loop) seen(x *uop.UOp) *uop.UOp {
+// seen is a tensor of a shape that is stored so.
+func (l loop) seen(x *uop.UOp, s uop.Shape) *uop.UOp {
 	if !l.lanes {
 		return x
 	}
-	n := len(x.Shape())
-	return permute(x, append([]int{n - 1}, countTo(n-1)...))
+	n := len(s)
+	if l.blocks(s) == 1 {
+		return permute(x, append([]int{n - 1}, countTo(n-1)...))
+	}
+	return reshape(permute(x, append([]int{0, n}, countTo(n)[1:]...)), s)
 }
 
 // sizeLike is a size as a tensor of integers.

@@ -129,7 +129,7 @@ func (pl *planner) plan(c []*analysis.Region, around *Band) *Band {
 			a.Vector, a.Unit, a.Descending = true, int64(pl.Lanes), step < 0
 		}
 	case (nested || slices.ContainsFunc(inner, (*analysis.Region).InOrder)) && !pl.plain && !p.ordered() &&
-		!slices.ContainsFunc(inner, func(r *analysis.Region) bool { return r.Writes && !r.InOrder() }):
+		!slices.ContainsFunc(inner, func(r *analysis.Region) bool { return r.Writes && (!r.InOrder() || severalStatements(r)) }):
 		pl.planPrefix(p)
 	case pl.plain && around == nil && len(inner) == 0 && pl.planInvocations(p):
 	case pl.m.Invocations && !pl.collects && pl.planTransposedWorkgroup(p):
@@ -156,6 +156,17 @@ func (pl *planner) plan(c []*analysis.Region, around *Band) *Band {
 		pl.recordLanes(p)
 	}
 	return p
+}
+
+// severalStatements reports whether each iteration of a loop has several loops that write.
+func severalStatements(r *analysis.Region) bool {
+	loops := 0
+	for _, inner := range r.Loops() {
+		if inner.Writes {
+			loops++
+		}
+	}
+	return loops > 1
 }
 
 // findOrdered finds the axes whose iterations run in order: those of indirect stores, whose addresses depend on values loaded from
