@@ -192,3 +192,17 @@ func TestSizesOfSeveralAxes(t *testing.T) {
 		}
 	}
 }
+
+// Floats are divided, not multiplied by a rounded 1/c, but a quotient of constants is a constant: the gradient of a mean.
+func TestQuotientsOfFloatConstants(t *testing.T) {
+	g := NewGraph()
+	one := g.New(uop.ConstOp, uop.Float32, nil, uop.Float(1), nil)
+	third := one.ConstLike(uop.Float(3)).Recip()
+	if got := Simplify(one.Mul(third)); got.Op != uop.ConstOp || got.ConstVal().F() != 1./3 {
+		t.Errorf("1 * (1/3) is %s", got.Dump())
+	}
+	x := g.NewBuffer("CPU", 1, uop.Float32)
+	if got := Simplify(x.Mul(third)); got != x.Mul(third) {
+		t.Errorf("x * (1/3) is %s", got.Dump())
+	}
+}

@@ -1706,7 +1706,7 @@ func symbolicRules37(_ any, u *uop.UOp) *uop.UOp {
 	return constVector(u)
 }
 
-// floatRules are ours: a quotient is rounded once, and a sum of what does not overlap is a choice.
+// floatRules are ours: a quotient of constants is one, rounded once, also that of 1; a sum of what does not overlap is a choice.
 var floatRules = &rewrite.Table{Name: "floatRules", Rules: []*rewrite.Rule{
 	{Name: "symbolic.rules:154 c0 * RECIPROCAL(c1) => quotient(u, c0, c1)", Ops: uop.OpSet{0x200000000, 0x0}, Need: uop.OpSet{0x20000000, 0x0}, Fn: floatRules1},
 	{Name: "symbolic.rules:155 x + y@WHERE => laidOver(x, y) if isDisjoint(u)", Ops: uop.OpSet{0x100000000, 0x0}, Need: uop.OpSet{0x2000000000000, 0x0}, Fn: floatRules2},

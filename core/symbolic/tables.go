@@ -17,8 +17,9 @@ var (
 	// SymbolicSimple are the identities that need no look at bounds.
 	SymbolicSimple = &rewrite.Table{Name: "symbolic_simple", Parts: []*rewrite.Table{PropagateInvalid, simpleRules}}
 
-	// Symbolic is SymbolicSimple with deeper rules on sums, comparisons, division and vectors. Simplify applies it.
-	Symbolic = &rewrite.Table{Name: "symbolic", Parts: []*rewrite.Table{SymbolicSimple, Commutative, symbolicRules, floatRules, divmodRules, GepPushing}}
+	// Symbolic is SymbolicSimple with deeper rules on sums, comparisons, division and vectors. Simplify applies it. floatRules come before
+	// x * 1 => x, so that the gradient of a mean is a factor 1/n, not a division by n.
+	Symbolic = &rewrite.Table{Name: "symbolic", Parts: []*rewrite.Table{floatRules, SymbolicSimple, Commutative, symbolicRules, divmodRules, GepPushing}}
 
 	// Sym is Symbolic with opinionated rules for kernels whose loops are fixed.
 	Sym = &rewrite.Table{Name: "sym", Parts: []*rewrite.Table{Symbolic, SimplifyValid, symRules}}
