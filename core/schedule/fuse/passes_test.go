@@ -216,6 +216,16 @@ func TestThresholdsOfPasses(t *testing.T) {
 			}
 		}
 	})
+	t.Run("scratch rows with conditions", func(t *testing.T) { // the looked-up row is one, not a row of elements and one of conditions
+		g := newGraph(t)
+		x := g.in(385, 129)
+		of := columns(g, x)
+		e := of.Sub(of.ReduceAxes(uop.Max, 1).Expand(of.Shape()))
+		s := g.fused(options, e.Sub(e.Exp2().ReduceAxes(uop.Add, 1).Log2().Expand(e.Shape())))
+		if rows := count(s, uop.Bufferize); rows != 1 {
+			t.Errorf("%d rows in scratch memory, expected 1", rows)
+		}
+	})
 	t.Run("scratch rows", func(t *testing.T) {
 		for n := options.MinScratch - 1; n <= options.MinScratch; n++ {
 			g := newGraph(t)

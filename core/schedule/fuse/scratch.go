@@ -109,7 +109,7 @@ func (f *fuser) repeated(b *body, shortest int64) []rowValue {
 			continue
 		}
 		// A subexpression that more loops need is preferred to a value that is little more work.
-		for _, part := range order[:i] {
+		for _, part := range slices.Backward(order[:i]) {
 			more := groups[part]
 			if len(more) > len(same) && work[same[0].u]-work[more[0].u] < scratchWork && slices.Contains(key.Toposort(), part) {
 				return more
