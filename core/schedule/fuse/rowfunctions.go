@@ -7,16 +7,24 @@ import (
 	"polygrad/core/uop"
 )
 
-// cutRowFunctions moves functions of the sums of rows to kernels of their own, which compute them in full vectors: after the loop over a row
-// one lane would compute them. Stores that go through the row again and need the functions get a kernel of their own, too.
+// cutRowFunctions moves functions of one number of each row, such as its sum, to kernels of their own, which compute them in full vectors:
+// before or after the loop over a row one lane would compute them. Stores that go through the row and need the functions get a kernel of
+// their own, too.
 func (f *fuser) cutRowFunctions() (changed bool) {
 	for i := 0; i < len(f.groups); i++ {
 		g := f.groups[i]
-		if g.body == nil || g.body.pieces || !g.body.reduces() {
+		if g.body == nil || g.body.pieces {
 			continue
 		}
-		for _, again := range []bool{true, false} {
-			cut := f.rowFunctionsOf(g.body, again)
+		finds := []func(*body) *rowFunctions{f.functionsOfLoads}
+		if g.body.reduces() {
+			finds = []func(*body) *rowFunctions{
+				func(b *body) *rowFunctions { return f.rowFunctionsOf(b, true) },
+				func(b *body) *rowFunctions { return f.rowFunctionsOf(b, false) },
+			}
+		}
+		for _, find := range finds {
+			cut := find(g.body)
 			if cut == nil {
 				continue
 			}
@@ -107,8 +115,8 @@ func (f *fuser) rowFunctionsOf(b *body, again bool) *rowFunctions {
 	}
 	for _, u := range c.functions() {
 		if !u.DType.IsIndex() && !shared[u] && len(u.Ranges()) > 0 {
-			if again && (u.Op == uop.Reciprocal || u.Op == uop.Fdiv || u.Op == uop.Sqrt) {
-				c.work++ // overlaps with the next row
+			if again {
+				c.work += f.rowWork(u)
 			} else {
 				c.work += f.o.Machine.work(u)
 			}
@@ -123,6 +131,51 @@ func (f *fuser) rowFunctionsOf(b *body, again bool) *rowFunctions {
 		return nil
 	}
 	return c
+}
+
+// functionsOfLoads finds the functions of what is loaded once for each row, in a kernel without reductions whose vectors run along the rows.
+func (f *fuser) functionsOfLoads(b *body) *rowFunctions {
+	order, ok := loopOrder(b)
+	if !ok || len(order) < 2 || sizeOf(order[len(order)-1]) < minContiguousRun || b.scatters() {
+		return nil
+	}
+	c := &rowFunctions{rows: order[:len(order)-1], wide: b.stores}
+	inner, ofRow := order[len(order)-1], map[*uop.UOp]bool{}
+	for _, s := range b.stores {
+		if len(s.loops) != len(order) || strideIn(s.index(), inner) != 1 {
+			return nil
+		}
+	}
+	for _, u := range b.values() { // a product with a reciprocal is a division
+		ofRow[u] = !u.DType.IsIndex() && u.Op != uop.Index && u.Op != uop.Reciprocal && len(u.Ranges()) > 0 && sameSet(u.Ranges(), c.rows)
+	}
+	for _, s := range b.stores {
+		if ofRow[s.value] {
+			c.used = appendNew(c.used, []*uop.UOp{s.value})
+		} else {
+			c.used = appendNew(c.used, usedFunctions(s.value, ofRow))
+		}
+	}
+	if len(c.used) == 0 {
+		return nil
+	}
+	for _, u := range c.functions() {
+		switch {
+		case isGather(u) || u.Op == uop.Index && b.storeTo(slotOf(u)) != nil:
+			return nil
+		case !u.DType.IsIndex() && u.Op != uop.Index && len(u.Ranges()) > 0:
+			c.work += f.rowWork(u)
+		}
+	}
+	return c
+}
+
+// rowWork is the work of a function of which one lane computes an element in each row. Divisions overlap with the next row.
+func (f *fuser) rowWork(u *uop.UOp) float64 {
+	if u.Op == uop.Reciprocal || u.Op == uop.Fdiv || u.Op == uop.Sqrt {
+		return 1
+	}
+	return f.o.Machine.work(u)
 }
 
 // findSums lists the reductions that the functions need, and the stores that go through the row again. It reports whether all are of rows.
@@ -215,7 +268,7 @@ func (f *fuser) costsOfCut(c *rowFunctions) Costs {
 		costs.StoreCycles += 2 * m.transferCycles(rows*int64(u.DType.Itemsize()))
 	}
 	costs.StoreCycles += f.o.Machine.launchCycles()
-	if len(c.wide) > 0 {
+	if len(c.wide) > 0 && len(c.sums) > 0 {
 		costs.StoreCycles += f.o.Machine.launchCycles()
 	}
 	return costs
@@ -283,6 +336,9 @@ func (f *fuser) cut(b *body, c *rowFunctions) []*body {
 			}
 		}
 		wide.stores = append(wide.stores, s.with(loops))
+	}
+	if len(sums.stores) == 0 {
+		return []*body{functions, wide}
 	}
 	return []*body{sums, functions, wide}
 }
