@@ -246,6 +246,28 @@ func TestThresholdsOfPasses(t *testing.T) {
 			}
 		}
 	})
+	t.Run("scratch rows of divisors", func(t *testing.T) { // quotients are rounded once in all kernels
+		g := newGraph(t)
+		x := g.in(96, 96)
+		y := x.Exp2().Recip()
+		quotient := x.Mul(y)
+		most := quotient.ReduceAxes(uop.Max, 1).Expand(x.Shape())
+		s := g.fused(options, quotient.Sub(most).Mul(y).ReduceAxes(uop.Add, 1), quotient.Alu(uop.CmpNe, most).Cast(x.DType).Mul(y))
+		rows := 0
+		for _, k := range s.Kernels {
+			for _, u := range k.AST.Toposort() {
+				if u.Op == uop.Bufferize {
+					rows++
+					if u.Src[0].Op == uop.Reciprocal {
+						t.Error("a row of reciprocals is in scratch memory")
+					}
+				}
+			}
+		}
+		if rows == 0 {
+			t.Error("no row is in scratch memory")
+		}
+	})
 	t.Run("functions of rows", func(t *testing.T) {
 		// A function of the sum of each row; of the sum of each column, which lies in a lane of its own; with an element of each row.
 		row := func(x *uop.UOp) *uop.UOp { return x.ReduceAxes(uop.Add, 1).Exp2().Sin() }

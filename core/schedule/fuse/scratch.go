@@ -86,7 +86,9 @@ func (f *fuser) repeated(b *body, shortest int64) []rowValue {
 	}
 	values := b.values()
 	work := f.o.Machine.workOfValues(values)
-	costly := func(u *uop.UOp) bool { return work[u] >= scratchWork }
+	// A product with a reciprocal is a division. With one from scratch memory it is rounded twice, so that it is not what another kernel has
+	// computed: the elements that equal their maximum.
+	costly := func(u *uop.UOp) bool { return work[u] >= scratchWork && u.Op != uop.Reciprocal }
 	for _, u := range values {
 		if in := b.innerOf(u); costly(u) && len(in) == 1 && f.rowPays(rowValue{u, in[0]}, work[u]) {
 			add(rowValue{u, in[0]}, true)
