@@ -147,7 +147,7 @@ func (f *fuser) functionsOfLoads(b *body) *rowFunctions {
 		}
 	}
 	for _, u := range b.values() { // a product with a reciprocal is a division
-		ofRow[u] = !u.DType.IsIndex() && u.Op != uop.Index && u.Op != uop.Reciprocal && len(u.Ranges()) > 0 && sameSet(u.Ranges(), c.rows)
+		ofRow[u] = u.DType.IsFloat() && u.Op != uop.Index && u.Op != uop.Reciprocal && len(u.Ranges()) > 0 && sameSet(u.Ranges(), c.rows)
 	}
 	for _, s := range b.stores {
 		if ofRow[s.value] {
