@@ -88,7 +88,15 @@ func (f *fuser) repeated(b *body, shortest int64) []rowValue {
 	work := f.o.Machine.workOfValues(values)
 	// A product with a reciprocal is a division. With one from scratch memory it is rounded twice, so that it is not what another kernel has
 	// computed: the elements that equal their maximum.
-	costly := func(u *uop.UOp) bool { return work[u] >= scratchWork && u.Op != uop.Reciprocal }
+	divides := map[*uop.UOp]bool{}
+	for _, u := range values {
+		for _, s := range u.Src {
+			if u.Op == uop.Mul && s.Op == uop.Reciprocal {
+				divides[s] = true
+			}
+		}
+	}
+	costly := func(u *uop.UOp) bool { return work[u] >= scratchWork && !divides[u] }
 	for _, u := range values {
 		if in := b.innerOf(u); costly(u) && len(in) == 1 && f.rowPays(rowValue{u, in[0]}, work[u]) {
 			add(rowValue{u, in[0]}, true)
