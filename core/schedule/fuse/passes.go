@@ -55,7 +55,7 @@ var Passes = []schedule.Pass[*fuser]{
 		Run: (*fuser).splitLoops, Needs: runnable, Leaves: runnable},
 	{Name: "store operands", Reason: "what a kernel would load element by element is stored in order first, where the kernels as they are laid out take less time",
 		Run: (*fuser).storeOperands, Needs: runnable, Leaves: runnable},
-	{Name: "row functions", Reason: "functions of the sums of rows run in full vectors, in a kernel of their own, where one lane would take longer",
+	{Name: "row functions", Reason: "functions of one number of each row, such as its sum, run in full vectors, in a kernel of their own, where one lane would take longer",
 		Run: (*fuser).cutRowFunctions, Needs: runnable, Leaves: runnable},
 	{Name: "scratch rows", Reason: "functions that several loops over a row use are computed once, into scratch memory",
 		Run: (*fuser).cacheFunctions, Needs: runnable, Leaves: runnable},
