@@ -121,15 +121,25 @@ func TestRepeatCircle(t *testing.T) {
 // step reads elements of another one of the batch.
 func TestRepeatBatch(t *testing.T) {
 	const batch, rows, lanes, count = 4, 12, 16, 5
-	for _, shift := range []int{0, 1} {
+	for _, c := range []struct {
+		name string
+		view func(x *uop.UOp) *uop.UOp
+		of   func(i int) int
+	}{
+		{"own elements", func(x *uop.UOp) *uop.UOp { return x }, func(i int) int { return i }},
+		{"elements of the last one first", func(x *uop.UOp) *uop.UOp { return x.Flip([]bool{true, false, false}) }, func(i int) int { return batch - 1 - i }},
+		{"elements of the first three in turn", func(x *uop.UOp) *uop.UOp { // the first two are their own
+			three := uop.ShapeOf(3, rows, lanes)
+			x = x.Shrink([]uop.Pair{{Hi: three[0]}, {Hi: three[1]}, {Hi: three[2]}}).Reshape(uop.ShapeOf(1, 3, rows, lanes)).Expand(uop.ShapeOf(2, 3, rows, lanes))
+			return x.Reshape(uop.ShapeOf(6, rows, lanes)).Shrink([]uop.Pair{{Hi: uop.N(batch)}, {Hi: three[1]}, {Hi: three[2]}})
+		}, func(i int) int { return i % 3 }},
+	} {
 		b := newBench(t)
 		s := uop.ShapeOf(batch, rows, lanes)
 		p, q := b.source(0, batch*rows*lanes), b.source(1, batch*rows*lanes)
 		i := uop.S(b.g.Variable("step", uop.Int(0), uop.Int(count-1), uop.IndexT))
 		row := p.Reshape(s).Shrink([]uop.Pair{{Hi: uop.N(batch)}, {Lo: i, Hi: i.Add(uop.N(1))}, {Hi: uop.N(lanes)}}).Expand(s)
-		if shift > 0 {
-			row = row.Flip([]bool{true, false, false})
-		}
+		row = c.view(row)
 		statements := []*uop.UOp{b.g.Sink(nil, q.Reshape(s).AssignTo(row)), b.g.Sink(nil, p.Reshape(s).AssignTo(p.Reshape(s).Add(q.Reshape(s))))}
 		x, want := make([]float32, batch*rows*lanes), make([]float32, batch*rows*lanes)
 		for k := range x {
@@ -139,11 +149,7 @@ func TestRepeatBatch(t *testing.T) {
 		for step := range count {
 			before := slices.Clone(want)
 			for k := range want {
-				of, lane := k/(rows*lanes), k%lanes
-				if shift > 0 {
-					of = batch - 1 - of
-				}
-				want[k] += before[(of*rows+step)*lanes+lane]
+				want[k] += before[(c.of(k/(rows*lanes))*rows+step)*lanes+k%lanes]
 			}
 		}
 		first := b.bound(x)
@@ -162,8 +168,8 @@ func TestRepeatBatch(t *testing.T) {
 			inOrder := k.AST.Find(func(u *uop.UOp) bool { return u.Op == uop.Range && u.RangeID().Type == uop.AxisPrefix }) != nil
 			return inOrder && len(outer) == 1 && outer[0].RangeID().Type == uop.AxisLoop && outer[0].Src[0].IsConst(uop.Int(batch))
 		})
-		if blocks != (shift == 0) {
-			t.Errorf("shift %d: a kernel goes through the loops of a batch one after the other: %v", shift, blocks)
+		if blocks != (c.name == "own elements") {
+			t.Errorf("%s: a kernel goes through the loops of a batch one after the other: %v", c.name, blocks)
 		}
 	}
 }

@@ -176,9 +176,14 @@ func (l loopsAcross) ownElements(index *uop.UOp, batch int64) int64 {
 	}
 	index = rewrite.Substitute(index, loaded)
 	number := func(n int64) *uop.UOp { return g.Const(uop.IndexT, uop.Int(n)) }
+	each := g.Variable("number", uop.Int(0), uop.Int(batch-1), uop.IndexT)
 	first, valid := l.at(index.GetIdx(), number(0)), l.at(index.GetValid(), number(0))
 	step := symbolic.Simplify(l.at(index.GetIdx(), number(1)).Sub(first))
-	if valid != l.at(index.GetValid(), number(1)) || step.Op != uop.ConstOp || step.ConstVal().I() < 2*lanesOfVectors {
+	if valid != l.at(index.GetValid(), each) || step.Op != uop.ConstOp || step.ConstVal().I() < 2*lanesOfVectors {
+		return 0
+	}
+	// The first two may be apart and others not: the elements of i%2.
+	if moved := l.at(index.GetIdx(), each).Sub(first.Add(each.Mul(step))); !symbolic.Simplify(moved).IsConst(uop.Int(0)) {
 		return 0
 	}
 	within := rewrite.Map{}
