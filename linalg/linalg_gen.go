@@ -116,7 +116,7 @@ func Eig(x *polygrad.Tensor) (*polygrad.Tensor, *polygrad.Tensor) {
 func Eigvals(x *polygrad.Tensor) *polygrad.Tensor { return call("linalg.eigvals", []any{x})[0] }
 
 // Lu returns the order of rows, and triangular matrices with x[order] = lower upper.
-// The matrices are square.
+// Of matrices (…, m, n), lower is (…, m, k) and upper (…, k, n), where k is the smaller of m and n.
 func Lu(x *polygrad.Tensor) (*polygrad.Tensor, *polygrad.Tensor, *polygrad.Tensor) {
 	r := call("linalg.lu", []any{x})
 	return r[0], r[1], r[2]

@@ -349,6 +349,57 @@ func TestSystems(t *testing.T) {
 	}
 }
 
+func TestFactorsOfRectangles(t *testing.T) {
+	l := newLab(t, "")
+	for _, shape := range [][]int64{{1, 5, 3}, {1, 3, 5}, {2, 40, 7}, {1, 7, 40}, {1, 70, 33}, {20, 6, 4}, {1, 4, 1}, {1, 3, 0}, {1, 0, 4}} {
+		for _, of := range []string{"random numbers", "equal columns", "zeros"} {
+			x := random(uop.Float64, -1, 1, 90, shape...)
+			a := build(func(i []int64) float64 {
+				switch of {
+				case "equal columns":
+					i = []int64{i[0], i[1], 0}
+				case "zeros":
+					return 0
+				}
+				return x.at(i...)
+			}, shape...)
+			lower, upper, order := factors(t, a.tensor(l, uop.Float64).UOp)
+			m, n := shape[1], shape[2]
+			k := min(m, n)
+			rows := array{[]int64{shape[0], m}, l.values(order)}
+			below := array{[]int64{shape[0], m, k}, l.values(lower)}
+			above := array{[]int64{shape[0], k, n}, l.values(upper)}
+			ordered := build(func(i []int64) float64 { return a.at(i[0], int64(rows.at(i[0], i[1])), i[2]) }, shape...)
+			if k > 0 {
+				l.close(of, below.product(above), ordered, 1e-12)
+			}
+			for s := range shape[0] {
+				seen := map[float64]bool{}
+				for i := range m {
+					seen[rows.at(s, i)] = true
+					for j := range k {
+						if v := below.at(s, i, j); i < j && v != 0 || i == j && v != 1 || math.Abs(v) > 1 {
+							t.Errorf("%s %v: lower[%d, %d] is %v", of, shape, i, j, v)
+						}
+					}
+				}
+				if int64(len(seen)) != m {
+					t.Errorf("%s %v: the order %v is no permutation", of, shape, rows.v)
+				}
+			}
+		}
+	}
+}
+
+func factors(t *testing.T, a *uop.UOp) (lower, upper, order T) {
+	t.Helper()
+	l, u, p, err := tensor.LUFactors(a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return T{l}, T{u}, T{p}
+}
+
 func tensorOf(l *lab, shape []int64) *uop.UOp {
 	return must(tensor.Full(l.g, uop.ShapeOf(shape...), uop.Int(0), uop.Float64)).UOp
 }

@@ -6,11 +6,11 @@ import (
 	"polygrad/core/uop"
 )
 
-// factored are triangular factors of matrices a (s, n, n): row k of lower @ upper is row pivots[k] of a.
+// factored are triangular factors of matrices a (s, m, n) with m >= n: row k of lower @ upper is row pivots[k] of a.
 type factored struct {
-	// lower has ones on the diagonal; of both only the named triangle is valid.
+	// lower (s, m, n) has ones on the diagonal; of it and upper (s, n, n) only the named triangle is valid.
 	lower, upper *uop.UOp
-	pivots       *uop.UOp // (s, n), int32
+	pivots       *uop.UOp // (s, m), int32
 }
 
 // Rows are not exchanged while a matrix is factored: each column has a pivot among the rows that are open, which closes that row, and
@@ -81,30 +81,47 @@ func pivotedPanel(t, open *uop.UOp) pivoted {
 	return pivoted{r[0], r[1], r[2], r[3]}
 }
 
-// factor is Gaussian elimination with the largest element of each column as the pivot.
+// factor is Gaussian elimination with the largest element of each column as the pivot, of matrices with at least as many rows as columns.
 func factor(a *uop.UOp) factored {
-	stack, n, _ := sizes(a)
-	m, width := n, panelSize(n)
-	if n > maxLanes {
-		m = ceil64(n, blockSize) * blockSize
+	stack, rows, columns := sizes(a)
+	m, n, width := rows, columns, panelSize(columns)
+	if rows > maxLanes {
+		m, n = ceil64(rows, blockSize)*blockSize, ceil64(columns, blockSize)*blockSize
 	}
-	a = padded(a, m, m)
-	rest := transpose(a, -2, -1)
+	rest := transpose(padded(a, m, n), -2, -1)
 	open := full(a.Graph(), uop.ShapeOf(stack, 1, m), uop.BoolConst(true), uop.Bool)
 	var t, multipliers, pivots []*uop.UOp
-	for at := int64(0); at < m; at += width {
-		w := min(width, m-at)
+	for at := int64(0); at < n; at += width {
+		w := min(width, n-at)
 		p := pivotedPanel(shrinkAxis(rest, 1, uop.N(0), uop.N(w)), open)
 		t, multipliers, pivots, open = append(t, p.t), append(multipliers, p.multipliers), append(pivots, p.pivots), p.open
-		if at+w < m {
+		if at+w < n {
 			rest = p.subtracted(shrinkAxis(rest, 1, uop.N(w), rest.Shape()[1])).ContiguousOp()
 		}
 	}
-	p := sideBySide(pivots, 1)
-	ordered := func(parts []*uop.UOp) *uop.UOp {
-		return shrinkTo(transpose(atPivots(sideBySide(parts, 1), p), -2, -1), uop.ShapeOf(stack, n, n))
+	p := shrinkTo(sideBySide(pivots, 1), uop.ShapeOf(stack, columns, 1))
+	if rows > columns {
+		p = allRows(p, rows)
 	}
-	return factored{ordered(multipliers), ordered(t), shrinkTo(squeeze(p, -1), uop.ShapeOf(stack, n))}
+	ordered := func(parts []*uop.UOp, p *uop.UOp) *uop.UOp {
+		x := transpose(atPivots(sideBySide(parts, 1), p), -2, -1)
+		return shrinkTo(x, uop.ShapeOf(stack, p.Shape()[1].N, columns))
+	}
+	return factored{ordered(multipliers, p), ordered(t, shrinkTo(p, uop.ShapeOf(stack, columns, 1))), squeeze(p, -1)}
+}
+
+// allRows is the order (s, m, 1) of m rows after row k was exchanged with row p[k], for the n pivots p (s, n, 1).
+func allRows(p *uop.UOp, m int64) *uop.UOp {
+	stack, n, _ := sizes(p)
+	places := count0(p.Graph(), m)
+	states := []*uop.UOp{broadcastTo(places, uop.ShapeOf(stack, 1, m)), zeros(p, uop.Int32, stack, 1, 1)}
+	r := loop{"row", n, false}.run(states, []*uop.UOp{p}, func(b *loopBody, j uop.Sint, s, read []*uop.UOp) {
+		order, first := s[0], s[1]
+		pivot := block(read[0], 1, j, 1)
+		b.do(first.AssignTo(block(order, 2, j, 1)))
+		b.do(order.AssignTo(where(eq(order, pivot), first, where(eq(places, sizeLike(order, j)), pivot, order))))
+	})
+	return transpose(r[0], -2, -1)
 }
 
 // sideBySide is cat, or the only one.

@@ -298,21 +298,43 @@ func MatrixExp(a *uop.UOp) (r *uop.UOp, err error) {
 	return cast(r, dt), nil
 }
 
-// LUFactors are the permuted lower factors, the upper factors, and the order of rows of square matrices: a[order] is lower @ upper.
+// LUFactors are the permuted lower factors (…, m, k), the upper factors (…, k, n), and the order of rows (…, m) of matrices (…, m, n), where k is
+// min(m, n): a[order] is lower @ upper. The derivatives are those of the first k rows and columns, and of triangular systems for the others.
 func LUFactors(a *uop.UOp) (lower, upper, order *uop.UOp, err error) {
 	defer guard("LUFactors", &err)
 	a = floatMatrices("x", a)
-	n := squareSize("x", a)
-	if a.Shape().MaxNumel() == 0 {
-		return a, a, full(a.Graph(), a.Shape()[:len(a.Shape())-1], uop.Int(0), uop.Int32), nil
+	s := a.Shape()
+	lead := s[:len(s)-2]
+	_, m, n := sizes(flattened(a))
+	k := min(m, n)
+	part := func(x *uop.UOp, rows, columns [2]int64) *uop.UOp {
+		x = shrinkAxis(x, -2+len(s), uop.N(rows[0]), uop.N(rows[1]))
+		return shrinkAxis(x, -1+len(s), uop.N(columns[0]), uop.N(columns[1]))
 	}
-	f := factoredFunction("factors", nil, 3, flattened(detach(a)), nil, func(f factored, _ []*uop.UOp) []*uop.UOp {
+	if s.MaxNumel() == 0 {
+		rows := broadcastTo(count0(a.Graph(), m), joinShapes(lead, uop.ShapeOf(m)))
+		return add(part(a, [2]int64{0, m}, [2]int64{0, k}), eye(a.Graph(), m, k, a.DType)), part(a, [2]int64{0, k}, [2]int64{0, n}), rows, nil
+	}
+	f := factoredFunction("factors", nil, 3, flattened(part(detach(a), [2]int64{0, m}, [2]int64{0, k})), nil, func(f factored, _ []*uop.UOp) []*uop.UOp {
 		return []*uop.UOp{f.lower, f.upper, f.pivots}
 	})
-	order = reshape(f[2], a.Shape()[:len(a.Shape())-1])
-	permuted := gather(a, -2, expand(unsqueeze(order, -1), a.Shape()))
-	both := customGradient(gradientOfLU, detach(add(tril(likeStack(f[0], a), -1), triu(likeStack(f[1], a), 0))), []*uop.UOp{permuted})
-	return add(tril(both, -1), eye(a.Graph(), n, n, a.DType)), triu(both, 0), order, nil
+	shaped := func(x *uop.UOp, rest ...int64) *uop.UOp { return reshape(x, joinShapes(lead, uop.ShapeOf(rest...))) }
+	below, order := shaped(f[0], m, k), shaped(f[2], m)
+	permuted := gather(a, -2, expand(unsqueeze(order, -1), s))
+	head := part(permuted, [2]int64{0, k}, [2]int64{0, k})
+	both := detach(add(tril(part(below, [2]int64{0, k}, [2]int64{0, k}), -1), triu(shaped(f[1], k, k), 0)))
+	both = customGradient(gradientOfLU, both, []*uop.UOp{head})
+	lower, upper = add(tril(both, -1), eye(a.Graph(), k, k, a.DType)), triu(both, 0)
+	if m > k {
+		rest := transpose(part(permuted, [2]int64{k, m}, [2]int64{0, k}), -2, -1)
+		solved := transpose(triangular(upper, rest, true, true, false), -2, -1)
+		lower = cat([]*uop.UOp{lower, differentiatedAs(detach(part(below, [2]int64{k, m}, [2]int64{0, k})), solved)}, -2)
+	}
+	if n > k {
+		rest := part(permuted, [2]int64{0, k}, [2]int64{k, n})
+		upper = cat([]*uop.UOp{upper, triangular(lower, rest, false, false, true)}, -1)
+	}
+	return lower, upper, order, nil
 }
 
 // luRule is the gradient of L U for that of both in one matrix: L⁻ᵀ (tril(Lᵀ dL, -1) + triu(dU Uᵀ)) U⁻ᵀ.
@@ -542,13 +564,15 @@ func ChainProduct(xs []*uop.UOp) (r *uop.UOp, err error) {
 	return r, nil
 }
 
-// LUTogether are the factors of LUFactors in one matrix, in which the ones of the lower factor are not stored, and the order of rows.
+// LUTogether are the factors of LUFactors of square matrices in one matrix, in which the ones of the lower factor are not stored, and the order of rows.
 func LUTogether(a *uop.UOp) (factors, order *uop.UOp, err error) {
+	defer guard("LUTogether", &err)
+	a = floatMatrices("x", a)
+	squareSize("x", a)
 	lower, upper, order, err := LUFactors(a)
 	if err != nil {
 		return nil, nil, err
 	}
-	defer guard("LUTogether", &err)
 	return add(tril(lower, -1), upper), order, nil
 }
 

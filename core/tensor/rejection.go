@@ -152,10 +152,12 @@ func beta(key, a, b *uop.UOp) *uop.UOp {
 
 func chiSquare(key, df *uop.UOp) *uop.UOp { return mul(exp(gammaOf(key, div(df, 2.0), true)), 2.0) }
 
+// generalizedNormal has a density in proportion to e^(-|x|^p): for p = ∞ it is uniform between -1 and 1.
 func generalizedNormal(key, p *uop.UOp) *uop.UOp {
 	k1, k2 := splitPair(key)
 	g := gammaOf(k1, div(1.0, p), false)
-	return mul(signs(k2, g.Shape(), g.DType), pow(g, div(1.0, p)))
+	x := mul(signs(k2, g.Shape(), g.DType), pow(g, div(1.0, p)))
+	return where(eq(p, math.Inf(1)), keyUniform(k1, x.Shape(), x.DType, -1.0, 1.0), x)
 }
 
 // KeyDirichlet has the Dirichlet distribution of alpha (…, n), of shape (…, n): shape is that of the samples without the last axis, nil for

@@ -107,6 +107,8 @@ SMOOTH: dict[str, tuple[Callable[[Tensor], Tensor], np.ndarray]] = {
     "slogdet": (lambda x: x.slogdet()[1], SQUARE),
     "lu": (lambda x: linalg.lu(x)[2], SQUARE),
     "lu, the lower factor": (lambda x: linalg.lu(x)[1], SQUARE),
+    "lu of a tall matrix": (lambda x: linalg.lu(x)[1], TALL),
+    "lu of a wide matrix": (lambda x: linalg.lu(x)[2], WIDE),
     "pinv": (lambda x: linalg.pinv(x), TALL),
     "pinv of a wide matrix": (lambda x: linalg.pinv(x), WIDE),
     "fft": (lambda x: (fft.fft(x) * Tensor(COMPLEX)).real, np.array([1.0, -2.0, 0.5, 3.0, 0.0])),

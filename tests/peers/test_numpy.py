@@ -343,6 +343,17 @@ def test_scipy_linalg() -> None:
     assert (q.shape, r.shape) == ((5, 3), (3, 3))
 
 
+@pytest.mark.parametrize("shape", [(5, 3), (3, 5), (40, 1), (33, 70), (70, 33), (2, 3, 6, 4)])
+def test_factors_of_rectangles(shape: tuple[int, ...]) -> None:
+    x = normal(*shape)
+    order, lower, upper = (t.numpy() for t in linalg.lu(Tensor(x)))
+    for at in np.ndindex(shape[:-2]):
+        permutation, their_lower, their_upper = scipy.linalg.lu(x[at])
+        np.testing.assert_array_equal(permutation.argmax(0), order[at])
+        np.testing.assert_allclose(lower[at], their_lower, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(upper[at], their_upper, rtol=1e-9, atol=1e-12)
+
+
 @pytest.mark.parametrize("shape", [(5, 5), (40, 40), (2, 3, 4, 4), (0, 0), (2, 0, 0)])
 def test_lu(shape: tuple[int, ...]) -> None:
     x = normal(*shape)

@@ -8,6 +8,7 @@ from typing import Any
 import jax
 import numpy as np
 import pytest
+import scipy.stats
 
 from polygrad import Tensor, TinyJit, lax, random
 from polygrad.func import grad, vmap
@@ -120,6 +121,16 @@ def test_equal(name: str, args: tuple[Any, ...], named: dict[str, Any], seed: in
     got, want = both(name, seed, args, named)
     assert got.dtype.kind == want.dtype.kind
     np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize("p", [1.0, 2.0, float("inf"), np.array([3, np.inf], "float32")])
+def test_balls(p: Any) -> None:
+    """Points of the ball of the p-norm have norms of uniform d-th powers; JAX has NaN for p = ∞."""
+    ours = Tensor(p) if isinstance(p, np.ndarray) else p
+    x = random.ball(random.key(3), 3, ours, (4000, 2)).numpy()
+    for k, power in enumerate(np.broadcast_to(p, 2)):
+        norms = np.linalg.norm(x[:, k].astype("float64"), power, axis=1)
+        assert scipy.stats.kstest(norms**3, "uniform").pvalue > 1e-3
 
 
 @pytest.mark.parametrize("seed", KEYS)

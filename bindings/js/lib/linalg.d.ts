@@ -110,7 +110,7 @@ export function eigvals(x: Tensor): Tensor
 
 /**
  * The order of rows, and triangular matrices with x[order] = lower upper.
- * The matrices are square.
+ * Of matrices (…, m, n), lower is (…, m, k) and upper (…, k, n), where k is the smaller of m and n.
  */
 export function lu(x: Tensor): [Tensor, Tensor, Tensor]
 

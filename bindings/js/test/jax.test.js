@@ -595,3 +595,18 @@ test('grids are of vectors, and convolutions have a stride for each axis', () =>
     assert.throws(() => np.meshgrid([np.ones([2]), x]), { name: 'TypeError', message: `meshgrid: xs[1]: has ${n} dimensions, expected 1` })
   }
 })
+
+test('triangular factors of matrices that are not square', () => {
+  for (const [m, n] of [[3, 2], [2, 3], [5, 1], [1, 4], [6, 4]]) {
+    const x = np.array([...Array(m).keys()].map((i) => [...Array(n).keys()].map((j) => Math.sin(3 * i + 7 * j + 1))))
+    const [both, pivots, permutation] = lax.linalg.lu(x)
+    const k = Math.min(m, n)
+    assert.deepStrictEqual([both.shape, pivots.shape, permutation.shape], [[m, n], [k], [m]])
+    const order = [...Array(m).keys()]
+    pivots.js().forEach((p, i) => { [order[i], order[p]] = [order[p], order[i]] })
+    assert.deepStrictEqual(permutation.js(), order)
+    const lower = np.tril(both, -1).slice([], [0, k]).add(np.eye(m, k))
+    const product = np.matmul(lower, np.triu(both).slice([0, k]))
+    assert.ok(np.allclose(product, np.take(x, permutation, 0), { atol: 1e-5 }))
+  }
+})

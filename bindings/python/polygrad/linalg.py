@@ -212,7 +212,8 @@ def eigvals(x: Operand) -> Tensor:
 def lu(x: Operand) -> tuple[Tensor, ...]:
     """The order of rows, and triangular matrices with x[order] = lower upper.
 
-    The matrices are square.
+    Of matrices (…, m, n), lower is (…, m, k) and upper (…, k, n), where k is the smaller of m
+    and n.
     """
     return array(x)._call(_LU)
 

@@ -86,7 +86,7 @@ Vectors have length 1, and their greatest element is positive. Derivatives of ve
 			return pair(tensor.Eig(a.X))
 		}),
 		inLinalg("eigvals", "x", "", "The complex eigenvalues of square matrices, in no particular order.", func(a *Args) (*uop.UOp, error) { return tensor.EigVals(a.X) }),
-		severalInLinalg("order lower upper", "lu", "", "The order of rows, and triangular matrices with x[order] = lower upper.\nThe matrices are square.", func(a *Args) ([]*uop.UOp, error) {
+		severalInLinalg("order lower upper", "lu", "", "The order of rows, and triangular matrices with x[order] = lower upper.\nOf matrices (…, m, n), lower is (…, m, k) and upper (…, k, n), where k is the smaller of m and n.", func(a *Args) ([]*uop.UOp, error) {
 			l, u, p, err := tensor.LUFactors(a.X)
 			return []*uop.UOp{p, l, u}, err
 		}),

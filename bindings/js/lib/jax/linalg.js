@@ -88,9 +88,9 @@ const laxLinalg = defineAll({
 
 /** The factors in one matrix, the rows that were exchanged, and the order of rows. */
 function luOf (x) {
-  const [order, lower, upper] = L.lu(x)
-  const permutation = order.cast('int32')
-  return [N.tril(lower, -1).add(upper), pivotsOf(permutation, shapeOf(x).at(-1)), permutation]
+  const [permutation, lower, upper] = L.lu(x)
+  const [m, n, k] = [...shapeOf(x).slice(-2), shapeOf(lower).at(-1)]
+  return [N.tril(lower, -1).pad([0, n - k, 0, 0]).add(upper.pad([0, 0, 0, m - k])), pivotsOf(permutation, k), permutation]
 }
 
 /** The exchanges that make a permutation: the i-th one exchanges row i with a later one. */
