@@ -178,12 +178,8 @@ func (l loopsAcross) ownElements(index *uop.UOp, batch int64) int64 {
 	number := func(n int64) *uop.UOp { return g.Const(uop.IndexT, uop.Int(n)) }
 	each := g.Variable("number", uop.Int(0), uop.Int(batch-1), uop.IndexT)
 	first, valid := l.at(index.GetIdx(), number(0)), l.at(index.GetValid(), number(0))
-	step := symbolic.Simplify(l.at(index.GetIdx(), number(1)).Sub(first))
-	if valid != l.at(index.GetValid(), each) || step.Op != uop.ConstOp || step.ConstVal().I() < 2*lanesOfVectors {
-		return 0
-	}
-	// The first two may be apart and others not: the elements of i%2.
-	if moved := l.at(index.GetIdx(), each).Sub(first.Add(each.Mul(step))); !symbolic.Simplify(moved).IsConst(uop.Int(0)) {
+	step, linear := factorOf(each, l.at(index.GetIdx(), each))
+	if !linear || step < 2*lanesOfVectors || valid != l.at(index.GetValid(), each) {
 		return 0
 	}
 	within := rewrite.Map{}
@@ -191,10 +187,28 @@ func (l loopsAcross) ownElements(index *uop.UOp, batch int64) int64 {
 		within[b.X] = g.Variable(fmt.Sprint("valid", i), b.Lo, b.Hi, b.X.DType)
 	}
 	first = rewrite.Substitute(first, within)
-	if lo, _ := first.Bounds(); lo.I() < 0 || !symbolic.Simplify(first.Idiv(step).Mod(number(batch))).IsConst(uop.Int(0)) {
+	if lo, _ := first.Bounds(); lo.I() < 0 || !symbolic.Simplify(first.Idiv(number(step)).Mod(number(batch))).IsConst(uop.Int(0)) {
 		return 0
 	}
-	return step.ConstVal().I()
+	return step
+}
+
+// factorOf is the factor of x in a sum, not linear if terms depend on x otherwise.
+func factorOf(x, u *uop.UOp) (factor int64, linear bool) {
+	switch {
+	case u == x:
+		return 1, true
+	case u.Find(func(v *uop.UOp) bool { return v == x }) == nil:
+		return 0, true
+	case u.Op == uop.Add:
+		a, first := factorOf(x, u.Src[0])
+		b, second := factorOf(x, u.Src[1])
+		return a + b, first && second
+	case u.Op == uop.Mul && u.Src[1].Op == uop.ConstOp:
+		factor, linear = factorOf(x, u.Src[0])
+		return factor * u.Src[1].ConstVal().I(), linear
+	}
+	return 0, false
 }
 
 // batchOf finds a batch that is computed side by side in the loops of kernels, and the loops over it in each kernel: what one of the batch
