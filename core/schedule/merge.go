@@ -15,7 +15,7 @@ import (
 // contains the loops of the kernels one after the other. A batch of such loops, whose elements lie one after the other in memory, is an outer
 // parallel loop: each stays in the cache.
 
-// Limits of the elements per iteration of such a kernel, which one thread runs unless there is a batch, and of its buffers.
+// Limits of the elements per iteration of such a kernel, or of one of its batch, all of which one thread computes, and of its buffers.
 const (
 	maxMerged        = 1 << 14
 	maxMergedBuffers = 16
@@ -165,8 +165,8 @@ func (l loopsAcross) at(index, number *uop.UOp) *uop.UOp {
 	return symbolic.Simplify(rewrite.Substitute(index, m))
 }
 
-// ownElements is the distance between the elements that an index goes through for one of a batch and those for the next one, 0 if they are
-// not apart, or fill no vectors.
+// ownElements is the distance between the elements that an index reaches for one of a batch and those for the next one, 0 if they are not
+// disjoint, or too few for vectors.
 func (l loopsAcross) ownElements(index *uop.UOp, batch int64) int64 {
 	g, loaded := index.Graph(), rewrite.Map{}
 	for _, u := range index.Toposort() {
@@ -224,8 +224,11 @@ func (s *Schedule) batchOf(kernels []Kernel, written map[int]bool) (batch int64,
 	}
 	slices.Sort(trips)
 	batch, across = 1, make([]loopsAcross, len(kernels))
-	greatest := int64(0) // sum of what the loops over a batch go through
+	greatest := int64(0) // number of elements that the loops over the batch span in all written slots
 	for _, n := range slices.Compact(trips) {
+		if n == 1 {
+			continue
+		}
 		var found []loopsAcross
 		steps, all := map[int]int64{}, int64(0)
 		for slot := range written {
@@ -233,7 +236,7 @@ func (s *Schedule) batchOf(kernels []Kernel, written map[int]bool) (batch int64,
 		}
 		for _, k := range kernels {
 			loops := acrossKernel(k, n, steps)
-			if n == 1 || loops == nil {
+			if loops == nil {
 				break
 			}
 			found = append(found, loops)

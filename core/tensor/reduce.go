@@ -83,7 +83,7 @@ func prodRule(g, x *uop.UOp, axes []int) *uop.UOp {
 }
 
 // prodOfOthers is, for each element, the product of the others along some axes: of those before it and those after it. Its derivatives
-// are right where elements are 0. Axes beside one another are one where they lie.
+// are right where elements are 0. Adjacent axes are joined in place, others are moved to the end.
 func prodOfOthers(x *uop.UOp, axes []int) *uop.UOp {
 	s := x.Shape()
 	axes = slices.Sorted(slices.Values(axes))
@@ -108,8 +108,8 @@ func prodOfOthers(x *uop.UOp, axes []int) *uop.UOp {
 // parts is one number for each of them.
 func prodAlong(x *uop.UOp, axis int) *uop.UOp {
 	s := x.Shape()
-	n, others := s[axis].N, joinShapes(s[:axis], s[axis+1:])
-	if parts := rowsOf(n); others.MaxNumel() < manyRows && n >= leastRows && parts >= manyRows {
+	n, rows := s[axis].N, joinShapes(s[:axis], s[axis+1:]).MaxNumel()
+	if parts := rowsOf(n); rows < manyRows && n >= leastRows && parts >= manyRows {
 		cut := reshape(x, joinShapes(s[:axis], uop.ShapeOf(parts, n/parts), s[axis+1:]))
 		others := prodAlong(prod(cut, []int{axis + 1}, false), axis)
 		return reshape(mul(prodAlong(cut, axis+1), unsqueeze(others, axis+1)), s)

@@ -21,8 +21,8 @@ func (b *loopBody) do(writes ...*uop.UOp) {
 	b.statements = append(b.statements, writes[0].Graph().Sink(nil, writes...))
 }
 
-// loop says how statements are repeated: how often, with which variable, and whether the first axis of all states, that of a batch,
-// lies last in memory, so that its elements are the lanes of vectors. Loops in one another have different variables.
+// loop says how statements are repeated: how often, with which variable, and whether matrices of a batch, the first axis of all states, are
+// interleaved in memory, so that they are the lanes of vectors. Nested loops have different variables.
 type loop struct {
 	variable string
 	count    int64
@@ -104,10 +104,10 @@ func repeatWhile(variable string, states, read []*uop.UOp, step func(states, rea
 	return g.RepeatOn(a, statements, states, read)[:n]
 }
 
-// lanesOfBlock are so many matrices of a batch that lie beside each other, element by element.
+// lanesOfBlock is the number of matrices of a batch that are interleaved element by element, if the size of the batch is a multiple of it.
 const lanesOfBlock = 16
 
-// blocks is the number of blocks in which a batch of matrices lies in memory.
+// blocks is the number of blocks of interleaved matrices in a state of a shape: 1 interleaves the whole batch.
 func (l loop) blocks(s uop.Shape) int64 {
 	if s[0].N%lanesOfBlock != 0 {
 		return 1
@@ -115,7 +115,7 @@ func (l loop) blocks(s uop.Shape) int64 {
 	return s[0].N / lanesOfBlock
 }
 
-// stored is a tensor as it lies in memory.
+// stored is a state in the layout of memory: (batch/16, …, 16), or (…, batch).
 func (l loop) stored(x *uop.UOp) *uop.UOp {
 	if !l.lanes {
 		return x
@@ -129,7 +129,7 @@ func (l loop) stored(x *uop.UOp) *uop.UOp {
 	return permute(x, append(append([]int{0}, countTo(n + 1)[2:]...), 1))
 }
 
-// seen is a tensor of a shape that is stored so.
+// seen is the inverse of stored: the state of a shape.
 func (l loop) seen(x *uop.UOp, s uop.Shape) *uop.UOp {
 	if !l.lanes {
 		return x

@@ -39,7 +39,7 @@ func (f *fuser) choicesUnrolled(b *body) *body {
 	for _, r := range b.loops {
 		at := cuts[r]
 		if r == repeated {
-			at = at[:0:0]
+			at = nil
 			for k := int64(1); k < sizeOf(r); k++ {
 				at = append(at, k)
 			}
@@ -84,8 +84,8 @@ func (f *fuser) choicesUnrolled(b *body) *body {
 	return nil
 }
 
-// shortInnermost is the innermost loop if it is short, the number of its iterations fills vectors only in part, and all loads are contiguous along
-// the loop around or the same in it; else nil.
+// shortInnermost is the innermost loop if it is short, its trip count is no power of two, so that it fills vectors only in part, and all loads
+// have stride 0 or 1 in it and in the loop around; else nil.
 func (f *fuser) shortInnermost(b *body) *uop.UOp {
 	if f.o.Invocations || len(b.stores) == 0 || f.slots[b.stores[0].slot].DType.Itemsize() < 4 {
 		return nil
@@ -117,15 +117,19 @@ func (f *fuser) shortInnermost(b *body) *uop.UOp {
 			return nil
 		}
 	}
+	contiguousOrSame := func(index, r *uop.UOp) bool {
+		stride := strideIn(index, r)
+		return stride == 0 || stride == 1
+	}
 	for _, u := range b.values() {
-		if u.Op == uop.Index && (strideIn(u.Src[1].GetIdx(), along)&^1 != 0 || strideIn(u.Src[1].GetIdx(), inner)&^1 != 0) {
+		if u.Op == uop.Index && !(contiguousOrSame(u.Src[1].GetIdx(), along) && contiguousOrSame(u.Src[1].GetIdx(), inner)) {
 			return nil
 		}
 	}
 	return inner
 }
 
-// mostRepeated is the limit of iterations of such a loop.
+// mostRepeated is the greatest trip count of such a loop.
 const mostRepeated = 7
 
 // laneCycles is the cost of an element that is loaded one by one.
