@@ -41,6 +41,10 @@ func (f *fuser) storeReread(r schedule.Reread) bool {
 		c.RecomputeCycles += m.vectorCycles(float64(c.Evaluations) * c.Work * (m.lanesPerElement(r.Row) - 1))
 	}
 	c.StoreCycles = m.storeCycles(c.Elements, r.Value.DType)
+	if again > 0 && !f.o.Invocations && f.liesAcross(r.Value) {
+		s := r.Value.Shape()
+		c.StoreCycles += m.vectorCycles(float64(c.Elements)*transposeWork) + float64(c.Elements/max(s[lastLong(s)].Max(), 1))*rowWork
+	}
 	reason := f.o.judgeReread(&r, &c)
 	f.observeValue(r.Value, reason, c)
 	return reason.stores()
@@ -103,6 +107,8 @@ const (
 	padWork = 4
 	// transposeWork is the cost of transposing an element in registers, with its neighbours.
 	transposeWork = 5
+	// rowWork is the cost of the reduction of a vector to an element, in cycles.
+	rowWork = 8
 )
 
 // isMask reports whether a value is a bool, or one of two constants: masks are recomputed, or vanish with the sum over them.
@@ -199,6 +205,16 @@ func repeatsAlongLast(u *uop.UOp) float64 {
 		return 1
 	}
 	return float64(max(uop.Shape{to[last]}.MaxNumel(), 1))
+}
+
+// liesAcross reports whether operands are contiguous along another axis than the last one, so that a reduction has its results in lanes unless
+// the value is stored, transposed, and read along rows.
+func (f *fuser) liesAcross(u *uop.UOp) bool {
+	if f.next == nil {
+		f.next = contiguousAxes{}
+	}
+	axis := f.next.next(u)
+	return axis >= 0 && axis != lastLong(u.Shape())
 }
 
 // gathersNeighbours reports whether a value is computed from operands that are contiguous along different axes, each used about once. Without

@@ -64,6 +64,12 @@ func TestValuesAreStoredByCost(t *testing.T) {
 			border := []uop.Pair{{Lo: uop.N(2), Hi: uop.N(2)}, {Lo: uop.N(2), Hi: uop.N(2)}}
 			return g.ok(tensor.PadWith(g.in(512, 512), border, tensor.PadReflect))
 		}, fuse.CheapRecompute, 3},
+		{"short rows that lie across", func(g graph) *uop.UOp {
+			x := g.in(32, 16, 16).Permute([]int{0, 2, 1}).Reshape(uop.ShapeOf(512, 16))
+			v := x.Mul(x).Add(x).Mul(x).Add(x).Mul(x)
+			most := v.ReduceAxes(uop.Max, 1).Expand(v.Shape())
+			return v.Lt(most).Where(v, most).ReduceAxes(uop.Add, 1)
+		}, fuse.CheapRecompute, 2},
 		{"one user", func(g graph) *uop.UOp { return g.in(64, 64).Exp2().Sin().ReduceAxes(uop.Add, 1) }, fuse.ComputedOnce, 1},
 		{"factor of no other terms", func(g graph) *uop.UOp {
 			x, y := g.in(64, 64), g.in(64, 64)
