@@ -112,7 +112,7 @@ func (l loop) blocks(s uop.Shape) int64 {
 	if s[0].N%lanesOfBlock != 0 {
 		return 1
 	}
-	return s[0].N / lanesOfBlock
+	return max(s[0].N/lanesOfBlock, 1)
 }
 
 // stored is a state in the layout of memory: (batch/16, …, 16), or (…, batch).

@@ -309,11 +309,11 @@ test('expressions are printed as jax-js prints them', () => {
   let c:float32[3] = add b a
   in ( c ) }`)
   // Calls of compiled functions.
-  const half = jit(function half (x, n) { return [x.mul(n), x] })
-  assert.strictEqual(text((x) => jit((y) => half(y, 0.5)[0].add(y))(x).neg(), np.zeros([2, 2])), `{ lambda a:float32[2,2] .
+  const scaled = jit(function halved (x, n) { return [x.mul(n), x] })
+  assert.strictEqual(text((x) => jit((y) => scaled(y, 0.5)[0].add(y))(x).neg(), np.zeros([2, 2])), `{ lambda a:float32[2,2] .
   let b:float32[2,2] = jit [ name=closure
                              jaxpr={ lambda a:float32[2,2] .
-                               let b:float32[2,2] _ = jit [ name=half
+                               let b:float32[2,2] _ = jit [ name=halved
                                                             jaxpr={ lambda a:float32[2,2], b:float32[] .
                                                               let c:float32[2,2] = mul a b
                                                               in ( c, a ) }
