@@ -193,21 +193,24 @@ func accurateTruncMod(a, b operand) *uop.UOp {
 	return differentiatedAs(cast(r, x.DType), composed)
 }
 
-// accurateMod is the remainder with the sign of b, rounded once.
+// accurateMod is the remainder with the sign of b, zeros, too, rounded once.
 func accurateMod(a, b operand) *uop.UOp {
 	x, y := matched(a, b)
 	if !x.DType.IsFloat() || asTinygrad(x) {
 		return mod(a, b)
 	}
 	composed := sub(x, mul(detach(floorDiv(x, y)), y))
-	if _, ok := powerOfTwo(y); ok {
+	if c, ok := powerOfTwo(y); ok && c > 0 {
 		return composed
+	} else if ok {
+		return differentiatedAs(where(eq(composed, 0), math.Copysign(0, -1), composed), composed)
 	}
 	r, _, wide := divided(x, y)
-	return differentiatedAs(cast(where(opposite(r, wide), add(r, wide), r), x.DType), composed)
+	r = where(eq(r, 0), bitcast(sign64(wide), uop.Float64), where(opposite(r, wide), add(r, wide), r))
+	return differentiatedAs(cast(r, x.DType), composed)
 }
 
-// accurateFloorDiv is the floor of the quotient.
+// accurateFloorDiv is the floor of the quotient; zeros have its sign.
 func accurateFloorDiv(a, b operand) *uop.UOp {
 	x, y := matched(a, b)
 	if !x.DType.IsFloat() || asTinygrad(x) {
@@ -219,6 +222,7 @@ func accurateFloorDiv(a, b operand) *uop.UOp {
 	r, dividend, divisor := divided(x, y)
 	q := nearest(div(sub(dividend, r), divisor))
 	q = where(opposite(r, divisor), sub(q, 1), q)
+	q = where(eq(q, 0), bitcast(bitXor(sign64(dividend), sign64(divisor)), uop.Float64), q)
 	return where(eq(y, 0), quotient(x, y), cast(q, x.DType))
 }
 

@@ -351,3 +351,17 @@ def test_gradients_are_finite_for_large_arguments(name, n):
     x = Tensor(values, requires_grad=True)
     getattr(x, name)().sum().backward()
     assert np.isfinite(x.grad.numpy()).all(), x.grad.numpy()
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("divide", [operator.mod, operator.floordiv])
+def test_zeros_of_divisions_have_numpys_signs(divide, dtype):
+    values = [0, 1, 2, 0.5, 3, 7, np.inf, 1e-3, 29.5]
+    x = np.array([v * s for v in values for s in (1, -1)] + [np.nan], dtype)
+    with np.errstate(all="ignore"):
+        want = divide(x[:, None], x)
+    by_constants = np.stack([divide(Tensor(x), float(c)).numpy() for c in x], 1)
+    for got in (divide(Tensor(x[:, None].copy()), Tensor(x)).numpy(), by_constants):
+        np.testing.assert_array_equal(got, want)
+        defined = ~np.isnan(want)
+        np.testing.assert_array_equal(np.signbit(got)[defined], np.signbit(want)[defined])
