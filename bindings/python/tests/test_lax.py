@@ -8,6 +8,7 @@ from typing import Any, Callable
 import numpy as np
 import pytest
 
+import polygrad.numpy as pn
 from polygrad import Tensor, TinyJit, dtypes, lax, viz
 from polygrad.func import TraceError, grad, jvp, vmap
 
@@ -385,3 +386,56 @@ def test_memory_of_a_reverse_scan(step: Any, of_sum: float, of_function: float) 
         for argnums in (0, 1):
             slope = grad(lambda first, x, f=f: loss(first, x, f), argnums)(first, x)
             assert _temporaries(slope) <= (want + 0.05) * steps * n * 4
+
+
+# Arrays of the shape of x from its elements, each row from itself or from others; k rows, n columns.
+ROWS = {
+    "first rows repeated": lambda m, x, k, n: m.tile(x[:k], (len(x) // k + 1, 1))[: len(x)],
+    "each row repeated": lambda m, x, k, n: m.repeat(x[:k], len(x) // k + 1, axis=0)[: len(x)],
+    "rows in reverse": lambda m, x, k, n: m.flip(x, axis=0),
+    "rows rolled": lambda m, x, k, n: m.roll(x, k, axis=0),
+    "sum of each row": lambda m, x, k, n: m.sum(x, axis=1)[:, None] / x.shape[1] + x,
+    "sum of all rows": lambda m, x, k, n: m.sum(x, axis=0)[None, :] / len(x) + x,
+    "columns in reverse": lambda m, x, k, n: m.flip(x, axis=1),
+    "columns rolled": lambda m, x, k, n: m.roll(x, n, axis=1),
+    "part of each row": lambda m, x, k, n: m.tile(x[:, :n], (1, x.shape[1] // n + 1))[
+        :, : x.shape[1]
+    ],
+}
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_random_loops_over_batches(seed):
+    """Rows that read only themselves run through all steps one after the other; others may not."""
+    r = np.random.default_rng(seed)
+    for _ in range(12):
+        rows = int(r.choice([1, 2, 3, 4, 5, 6, 8, 16, 32]))
+        columns = int(r.choice([4, 16, 17, 40, 64, 128, 256]))
+        steps = int(r.integers(2, 6))
+        states = [r.integers(-4, 5, (rows, columns)).astype("float32") for _ in range(2)]
+        terms = [
+            [
+                (
+                    int(r.integers(2)),
+                    str(r.choice(list(ROWS))),
+                    int(r.integers(1, rows + 1)),
+                    int(r.integers(1, columns + 1)),
+                )
+                for _ in range(2)
+            ]
+            for _ in states
+        ]
+
+        def step(m, c, terms=terms):
+            parts = [
+                [ROWS[name](m, c[of], k, n) * 0.25 for of, name, k, n in term] for term in terms
+            ]
+            return tuple(x * 0.25 + a + b for x, (a, b) in zip(c, parts))
+
+        got = lax.fori_loop(0, steps, lambda i, c, step=step: step(pn, c), (*map(Tensor, states),))
+        want = tuple(states)
+        for _ in range(steps):
+            want = step(np, want)
+        for a, b in zip(got, want):
+            bound = 1e-5 * (np.abs(b).max() + 1)
+            np.testing.assert_allclose(a.numpy(), b, rtol=0, atol=bound, err_msg=f"{terms}")
