@@ -388,7 +388,7 @@ def test_memory_of_a_reverse_scan(step: Any, of_sum: float, of_function: float) 
             assert _temporaries(slope) <= (want + 0.05) * steps * n * 4
 
 
-# Arrays of the shape of x from its elements, each row from itself or from others; k rows, n columns.
+# Arrays of the shape of x, of its elements: each row from itself or others; k rows, n columns.
 ROWS = {
     "first rows repeated": lambda m, x, k, n: m.tile(x[:k], (len(x) // k + 1, 1))[: len(x)],
     "each row repeated": lambda m, x, k, n: m.repeat(x[:k], len(x) // k + 1, axis=0)[: len(x)],
