@@ -21,7 +21,7 @@ type Workload struct {
 }
 
 // Workloads are what is measured, from small to large.
-var Workloads = []Workload{{"vecadd", vecadd}, {"softmax", softmax}, {"matmul", matmul}, {"mlp", mlp}, {"gpt", gpt}, {"remat", remat}, {"fft", fft}}
+var Workloads = []Workload{{"vecadd", vecadd}, {"softmax", softmax}, {"matmul", matmul}, {"mlp", mlp}, {"gpt", gpt}, {"remat", remat}, {"fft", fft}, {"det", det}}
 
 // Graph builds requests on buffers.
 type Graph struct {
@@ -88,6 +88,9 @@ func softmax(g *Graph) []*uop.UOp {
 func matmul(g *Graph) []*uop.UOp {
 	return []*uop.UOp{must(tensor.MatMul(g.float(256, 256), g.float(256, 256)))}
 }
+
+// det is a batch of determinants: loops over matrices that become few kernels.
+func det(g *Graph) []*uop.UOp { return []*uop.UOp{must(tensor.Det(g.float(512, 16, 16)))} }
 
 // fft is the Fourier transforms of rows.
 func fft(g *Graph) []*uop.UOp {
