@@ -186,6 +186,10 @@ func (w *writer) firstIfNaN(v *ir.Value, a []string, choice string) string {
 // quotient is a division: that of floats is rounded correctly, that of an integer by 0 gives 0.
 func (w *writer) quotient(v *ir.Value, a []string) string {
 	q := a[0] + " / " + a[1]
+	if c := v.Args[1]; v.Kind.Float() && c.Op == ir.Const && c.Bits<<33 == 0 {
+		// A compiler of shaders that sees a division by 0 may leave out all that follows (Mesa's).
+		return a[0] + " * " + w.float(float32(math.Copysign(math.Inf(1), float64(math.Float32frombits(uint32(c.Bits))))))
+	}
 	if v.Kind.Float() {
 		return fmt.Sprintf("%s(%s, %s)", w.function("quotient"), a[0], a[1])
 	}
