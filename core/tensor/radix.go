@@ -207,7 +207,13 @@ func selected(x *uop.UOp, k int64, axis int, largest bool) placed {
 	if x.DType.Itemsize() <= 4 {
 		next = selectPacked
 	}
-	at := cast(cat(next(sortKey(detach(t), !largest), k), last), uop.Int32)
+	found := next(sortKey(detach(t), !largest), k)
+	if axis%len(x.Shape()) != last { // elements lie side by side, so that rounds do not share the loop over a row
+		for i, u := range found {
+			found[i] = u.ContiguousOp()
+		}
+	}
+	at := cast(cat(found, last), uop.Int32)
 	return placed{transpose(gather(t, last, at), axis, -1), transpose(at, axis, -1)}
 }
 
