@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 	"unsafe"
@@ -125,7 +126,7 @@ func (d *Device) compile(progs []*lower.Program) ([]device.Kernel, error) {
 		out[i] = kernels[0]
 		switch {
 		case len(m.specs) > 1 && m.sorting != nil:
-			out[i] = m.sorting.NewParted(kernels[0], kernels[1])
+			out[i] = m.sorting.NewShared(slices.Clone(kernels[:len(m.specs)]))
 		case len(m.specs) > 1:
 			out[i] = &streaming{kernels[0], kernels[1], m.aligned}
 		}

@@ -165,7 +165,7 @@ func (k *Kernel) launch(args *uint64, n int, memory uintptr) {
 		if k.c.scratch > 0 {
 			pieces = 1 // each piece would fill its scratch memory again
 		}
-		if how != pooled {
+		if how == here { // calls are not timed
 			threads = 1
 		}
 		C.poly_native_run(&k.c, (*C.uint64_t)(args), C.uintptr_t(memory), C.int(threads), C.int(pieces))

@@ -27,77 +27,94 @@ type Sorting struct {
 // sharedFrom is the length of the shortest row that threads share, where there are fewer rows than threads.
 const sharedFrom = 1 << 16
 
-// Specs is the code: one kernel, or two, for NewParted.
+// Specs is the code: one kernel, or those of NewShared.
 func (s Sorting) Specs() ([]Spec, error) {
-	type entries struct{ sort, cut, parts C.uintptr_t }
-	var e entries
+	var rows, shared C.uintptr_t
 	switch s.Bytes {
 	case 4:
-		e = entries{C.poly_native_sort_address32(), C.poly_native_cut_address32(), C.poly_native_sort_parts_address32()}
+		rows, shared = C.poly_native_sort_address32(), C.poly_native_sort_shared_address32()
 	case 8:
-		e = entries{C.poly_native_sort_address64(), C.poly_native_cut_address64(), C.poly_native_sort_parts_address64()}
+		rows, shared = C.poly_native_sort_address64(), C.poly_native_sort_shared_address64()
 	default:
 		return nil, fmt.Errorf("code.Sorting: %s: got numbers of %d bytes, expected 4 or 8", s.Name, s.Bytes)
 	}
 	bytes := float64(s.Rows * s.Length * int64(s.Bytes))
-	passes := max(1, bits.Len64(uint64(s.Length))-7)
-	spec := Spec{
-		Name: s.Name, Text: s.call(e.sort, 0), Buffers: 2, Items: s.Rows, Scratch: s.Length * int64(s.Bytes), Calls: true,
-		Flops: bytes * float64(2+2*passes), Bytes: bytes * float64(1+passes),
-	}
+	passes := float64(max(1, bits.Len64(uint64(s.Length))-7))
 	if s.Rows >= int64(threads) || s.Length < sharedFrom {
-		return []Spec{spec}, nil
+		return []Spec{{
+			Name: s.Name, Text: s.call(rows, 0), Buffers: 2, Items: s.Rows, Scratch: s.Length * int64(s.Bytes), Calls: true,
+			Flops: bytes * (2 + 2*passes), Bytes: bytes * (1 + passes),
+		}}, nil
 	}
-	times := 2
-	if threads > 2 {
-		times = 4
+	bytes /= float64(s.Rows)
+	var out []Spec
+	for step, work := range []float64{1 / float64(s.Length), 1, 2, 1 + passes} {
+		spec := Spec{
+			Name: fmt.Sprint(s.Name, "_", step), Text: s.call(shared, step), Buffers: 4, Items: s.parts(), Calls: true,
+			Flops: bytes * 2 * work, Bytes: bytes * work,
+		}
+		if step == 0 {
+			spec.Items = 1
+		}
+		out = append(out, spec)
 	}
-	cut := Spec{Name: s.Name + "_cut", Text: s.call(e.cut, times), Buffers: 4, Items: 1, Calls: true, Flops: bytes * 8, Bytes: bytes * 4}
-	spec.Text, spec.Buffers, spec.Items, spec.Scratch = s.call(e.parts, 0), 3, 1<<times, 0
-	return []Spec{cut, spec}, nil
+	return out, nil
 }
 
-// call is code that calls a function with two more arguments.
-func (s Sorting) call(entry C.uintptr_t, times int) []byte {
-	// mov rsi, length; mov edx, times; mov rax, entry; jmp rax
+// parts are those that threads share a row by: with more than two, some more, as they differ in size.
+func (s Sorting) parts() int64 {
+	if threads <= 2 {
+		return 2
+	}
+	return int64(min(2*threads, C.POLY_MOST_PARTS))
+}
+
+// call is code that calls a function with three more arguments.
+func (s Sorting) call(entry C.uintptr_t, step int) []byte {
+	// mov rsi, length; mov edx, step; mov ecx, parts; mov rax, entry; jmp rax
 	text := binary.LittleEndian.AppendUint64([]byte{0x48, 0xbe}, uint64(s.Length))
-	text = binary.LittleEndian.AppendUint32(append(text, 0xba), uint32(times))
+	text = binary.LittleEndian.AppendUint32(append(text, 0xba), uint32(step))
+	text = binary.LittleEndian.AppendUint32(append(text, 0xb9), uint32(s.parts()))
 	text = binary.LittleEndian.AppendUint64(append(text, 0x48, 0xb8), uint64(entry))
 	return append(text, 0xff, 0xe0)
 }
 
-// Parted sorts rows whose parts threads share: what is less comes first, then each part is sorted.
-type Parted struct {
-	of         Sorting
-	cut, parts *Kernel
+// Shared sorts rows that threads share: each counts what belongs to each part in its share of a row, and moves it there, then sorts a part.
+type Shared struct {
+	of    Sorting
+	steps []*Kernel
 }
 
-// NewParted is the kernel of two.
-func (s Sorting) NewParted(cut, parts *Kernel) *Parted { return &Parted{s, cut, parts} }
+// NewShared is the kernel of several.
+func (s Sorting) NewShared(steps []*Kernel) *Shared { return &Shared{s, steps} }
 
 // CodeBytes is the size of the code.
-func (p *Parted) CodeBytes() int64 { return p.cut.CodeBytes() + p.parts.CodeBytes() }
+func (p *Shared) CodeBytes() (n int64) {
+	for _, k := range p.steps {
+		n += k.CodeBytes()
+	}
+	return n
+}
 
 // Run sorts row after row.
-func (p *Parted) Run(bufs []unsafe.Pointer, vars []int64) error {
+func (p *Shared) Run(bufs []unsafe.Pointer, vars []int64) error {
 	if len(bufs) != 2 || len(vars) > 0 {
-		return fmt.Errorf("code.Parted.Run: %s: got %d buffers and %d variables, expected 2 and 0", p.of.Name, len(bufs), len(vars))
+		return fmt.Errorf("code.Shared.Run: %s: got %d buffers and %d variables, expected 2 and 0", p.of.Name, len(bufs), len(vars))
 	}
-	row := p.of.Length * int64(p.of.Bytes)
-	w, err := takeWorkspace(int(p.parts.c.items)+1, aligned(row))
+	row, parts := p.of.Length*int64(p.of.Bytes), int(p.of.parts())
+	w, err := takeWorkspace(parts*(parts+1), aligned(row))
 	if err != nil {
-		return fmt.Errorf("code.Parted.Run: %s: %w", p.of.Name, err)
+		return fmt.Errorf("code.Shared.Run: %s: %w", p.of.Name, err)
 	}
 	defer w.give()
 	// Addresses are numbers here: the memory is not Go's, or its owner keeps it in place.
-	other, bounds := pages.Pointer(w.memory), unsafe.Pointer(&w.args[0])
+	other, table := pages.Pointer(w.memory), unsafe.Pointer(&w.args[0])
 	for i := range p.of.Rows {
-		to, from := unsafe.Add(bufs[0], i*row), unsafe.Add(bufs[1], i*row)
-		if err := p.cut.Run([]unsafe.Pointer{other, to, from, bounds}, nil); err != nil {
-			return err
-		}
-		if err := p.parts.Run([]unsafe.Pointer{to, other, bounds}, nil); err != nil {
-			return err
+		args := []unsafe.Pointer{unsafe.Add(bufs[0], i*row), other, unsafe.Add(bufs[1], i*row), table}
+		for _, k := range p.steps {
+			if err := k.Run(args, nil); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -9,17 +9,14 @@
 void poly_native_sort32(const uint64_t *args, uint64_t n);
 void poly_native_sort64(const uint64_t *args, uint64_t n);
 
-/* For threads that share a row: it is split so many times, then its parts are sorted; see sort_lanes.h. */
-void poly_native_cut32(const uint64_t *args, uint64_t n, uint64_t times);
-void poly_native_cut64(const uint64_t *args, uint64_t n, uint64_t times);
-void poly_native_sort_parts32(const uint64_t *args, uint64_t n);
-void poly_native_sort_parts64(const uint64_t *args, uint64_t n);
+/* For threads that share a row; see sort_lanes.h. */
+enum { POLY_MOST_PARTS = 32 };
+void poly_native_sort_shared32(const uint64_t *args, uint64_t n, unsigned step, unsigned parts);
+void poly_native_sort_shared64(const uint64_t *args, uint64_t n, unsigned step, unsigned parts);
 
 /* Their addresses. */
-uintptr_t poly_native_cut_address32(void);
-uintptr_t poly_native_cut_address64(void);
-uintptr_t poly_native_sort_parts_address32(void);
-uintptr_t poly_native_sort_parts_address64(void);
+uintptr_t poly_native_sort_shared_address32(void);
+uintptr_t poly_native_sort_shared_address64(void);
 uintptr_t poly_native_sort_address32(void);
 uintptr_t poly_native_sort_address64(void);
 

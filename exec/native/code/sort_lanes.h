@@ -1,7 +1,6 @@
 /* Included by sort.c once for each type of numbers: LANES of them, each a NUMBER, are a vector.
  *
- * A part of a row is split by a pivot from one buffer into another and back. What is at most the pivot goes to the front, the rest to the
- * end, both as one compressed vector that is stored twice: there is as much room between them as is left to be read. Up to ROWS vectors are
+ * A part of a row is split by a pivot into two buffers, of which one may be where it was. Up to ROWS vectors are
  * sorted in registers: each lane by a network of comparisons, then neighbouring lanes are merged into sequences of twice the length. */
 
 enum { NAME(ROWS) = 16, NAME(SMALL) = NAME(ROWS) * LANES };
@@ -175,24 +174,29 @@ static NUMBER NAME(pivot)(const NUMBER *from, uint64_t n) {
   return sorted[LANES / 2 - 1];
 }
 
-/* Splits n numbers, a vector at least: those that are less than the pivot, or with equal set not greater, come first. Returns how many. */
-ALWAYS uint64_t NAME(split)(const NUMBER *from, NUMBER *to, uint64_t n, NUMBER pivot, int equal) {
+/* Writes the numbers that a mask names, and nothing behind them. */
+ALWAYS NUMBER *NAME(append)(NUMBER *to, V v, MASK m) {
+  unsigned k = (unsigned)_mm_popcnt_u32(m);
+  OF(_mm512_mask_storeu)(to, NAME(first)(k), OF(_mm512_maskz_compress)(m, v));
+  return to + k;
+}
+
+/* Splits n numbers: those that are less than the pivot, or with equal set not greater, go to low, the rest to high; returns how many go to
+ * low. Both have room for n, as vectors are stored whole, and one may be from: as many numbers have been read as are written. */
+ALWAYS uint64_t NAME(split)(const NUMBER *from, NUMBER *low, NUMBER *high, uint64_t n, NUMBER pivot, int equal) {
   V p = SET1(pivot);
-  NUMBER *low = to, *high = to + n - LANES;
-#define SPLIT(v)                                                                             \
-  do {                                                                                       \
-    MASK m = equal ? COMPARE(_mm512_cmple)(v, p) : COMPARE(_mm512_cmplt)(v, p);              \
-    unsigned k = (unsigned)_mm_popcnt_u32(m);                                                \
-    V both = OF(_mm512_maskz_compress)(m, v);                                                \
-    MASK rest = (MASK)(0xffffu << k);                                                        \
-    both = OF(_mm512_mask_expand)(both, rest, OF(_mm512_maskz_compress)((MASK)~m, v));       \
-    _mm512_storeu_si512(low, both);                                                          \
-    _mm512_storeu_si512(high, both);                                                         \
-    low += k;                                                                                \
-    high -= LANES - k;                                                                       \
+  const NUMBER *begin = low;
+#define SPLIT(v)                                                                \
+  do {                                                                          \
+    MASK m = equal ? COMPARE(_mm512_cmple)(v, p) : COMPARE(_mm512_cmplt)(v, p); \
+    unsigned k = (unsigned)_mm_popcnt_u32(m);                                   \
+    _mm512_storeu_si512(low, OF(_mm512_maskz_compress)(m, v));                  \
+    _mm512_storeu_si512(high, OF(_mm512_maskz_compress)((MASK)~m, v));          \
+    low += k;                                                                   \
+    high += LANES - k;                                                          \
   } while (0)
   uint64_t i = 0;
-  for (; i + 5 * LANES <= n; i += 4 * LANES) {
+  for (; i + 4 * LANES <= n; i += 4 * LANES) {
     V a = _mm512_loadu_si512(from + i), b = _mm512_loadu_si512(from + i + LANES);
     V c = _mm512_loadu_si512(from + i + 2 * LANES), d = _mm512_loadu_si512(from + i + 3 * LANES);
     SPLIT(a);
@@ -200,24 +204,17 @@ ALWAYS uint64_t NAME(split)(const NUMBER *from, NUMBER *to, uint64_t n, NUMBER p
     SPLIT(c);
     SPLIT(d);
   }
-  for (; i + 2 * LANES <= n; i += LANES) {
+  for (; i + LANES <= n; i += LANES) {
     V a = _mm512_loadu_si512(from + i);
     SPLIT(a);
   }
 #undef SPLIT
-  NUMBER *end = high + LANES;
-  for (; i < n; i += LANES) { /* the two stores would overlap */
-    MASK there = NAME(first)(n - i);
-    V v = OF(_mm512_maskz_loadu)(there, from + i);
-    MASK m = there & (equal ? COMPARE(_mm512_cmple)(v, p) : COMPARE(_mm512_cmplt)(v, p));
-    MASK rest = there & (MASK)~m;
-    unsigned k = (unsigned)_mm_popcnt_u32(m), others = (unsigned)_mm_popcnt_u32(rest);
-    OF(_mm512_mask_storeu)(low, NAME(first)(k), OF(_mm512_maskz_compress)(m, v));
-    low += k;
-    end -= others;
-    OF(_mm512_mask_storeu)(end, NAME(first)(others), OF(_mm512_maskz_compress)(rest, v));
-  }
-  return (uint64_t)(low - to);
+  MASK there = NAME(first)(n - i);
+  V v = OF(_mm512_maskz_loadu)(there, from + i);
+  MASK m = there & (equal ? COMPARE(_mm512_cmple)(v, p) : COMPARE(_mm512_cmplt)(v, p));
+  low = NAME(append)(low, v, m);
+  NAME(append)(high, v, there & (MASK)~m);
+  return (uint64_t)(low - begin);
 }
 
 /* Where pivots are bad too often. */
@@ -249,65 +246,92 @@ static void NAME(sort_part)(const NUMBER *from, NUMBER *to, NUMBER *other, uint6
       return;
     }
     NUMBER pivot = NAME(pivot)(from, n);
-    NUMBER *next = from == other ? to : other;
-    uint64_t k = NAME(split)(from, next, n, pivot, 1);
+    uint64_t k = NAME(split)(from, to, other, n, pivot, 1);
     if (k == n) { /* the pivot is the greatest: its equals are in place */
-      k = NAME(split)(from, next, n, pivot, 0);
+      k = NAME(split)(to, to, other, n, pivot, 0);
       for (uint64_t i = k; i < n; i++) to[i] = pivot;
-      n = k;
     } else {
-      NAME(sort_part)(next + k, to + k, other + k, n - k, depth);
-      n = k;
+      NAME(sort_part)(other, to + k, other, n - k, depth);
+      other += n - k;
     }
-    from = next;
+    n = k;
+    from = to;
   }
   if (n > 0) NAME(small)(from, to, n);
 }
 
+ALWAYS int NAME(depth)(uint64_t n) { return 2 * (64 - __builtin_clzll(n | 1)); }
+
 void NAME(poly_native_sort)(const uint64_t *args, uint64_t n) {
   NUMBER *to = (NUMBER *)(uintptr_t)args[0], *other = (NUMBER *)(uintptr_t)args[4];
   const NUMBER *from = (const NUMBER *)(uintptr_t)args[1];
-  int depth = 2 * (64 - __builtin_clzll(n | 1));
   for (uint64_t row = args[2]; row < args[2] + args[3]; row++)
-    NAME(sort_part)(from + row * n, to + row * n, other, n, depth);
+    NAME(sort_part)(from + row * n, to + row * n, other, n, NAME(depth)(n));
 }
 
-/* Splits a row several times, each time from one buffer into another: what is less comes first. bounds say where the parts begin, in the end. */
-void NAME(poly_native_cut)(const uint64_t *args, uint64_t n, uint64_t times) {
-  NUMBER *other = (NUMBER *)(uintptr_t)args[0], *to = (NUMBER *)(uintptr_t)args[1];
-  const NUMBER *from = (const NUMBER *)(uintptr_t)args[2];
-  uint64_t *bounds = (uint64_t *)(uintptr_t)args[3];
-  bounds[0] = 0;
-  bounds[1] = n;
-  for (uint64_t time = 0; time < times; time++) {
-    NUMBER *next = (times - time) % 2 == 1 ? other : to;
-    for (uint64_t part = (uint64_t)1 << time; part-- > 0;) {
-      uint64_t first = bounds[part], count = bounds[part + 1] - first, k = count;
-      if (count > LANES)
-        k = NAME(split)(from + first, next + first, count, NAME(pivot)(from + first, count), 1);
+/* Numbers from all over a row, sorted, say where parts end: the greatest numbers of all but the last one. */
+static void NAME(choose)(const NUMBER *from, uint64_t n, NUMBER *pivots, uint64_t parts) {
+  enum { SAMPLES = 1 << 10 };
+  NUMBER some[SAMPLES], other[SAMPLES];
+  for (uint64_t i = 0; i < SAMPLES; i++) some[i] = from[n / SAMPLES * i];
+  NAME(sort_part)(some, some, other, SAMPLES, NAME(depth)(SAMPLES));
+  for (uint64_t i = 1; i < parts; i++) pivots[i - 1] = some[SAMPLES / parts * i];
+}
+
+/* Counts how many of n numbers belong to each part, or appends them to the parts. */
+ALWAYS void NAME(distribute)(const NUMBER *from, uint64_t n, const NUMBER *pivots, uint64_t parts, uint64_t *counts, NUMBER **ends) {
+  for (uint64_t i = 0; i < n; i += LANES) {
+    MASK left = NAME(first)(n - i);
+    V v = OF(_mm512_maskz_loadu)(left, from + i);
+    for (uint64_t part = 0; part < parts; part++) {
+      MASK m = part == parts - 1 ? left : left & COMPARE(_mm512_cmple)(v, SET1(pivots[part]));
+      if (ends)
+        ends[part] = NAME(append)(ends[part], v, m);
       else
-        memcpy(next + first, from + first, count * sizeof(NUMBER));
-      bounds[2 * part + 2] = first + count;
-      bounds[2 * part + 1] = first + k;
-      bounds[2 * part] = first;
+        counts[part] += (unsigned)_mm_popcnt_u32(m);
+      left &= (MASK)~m;
     }
-    from = next;
   }
 }
 
-/* Sorts the parts of a row: args are to, from, which may be overwritten, bounds, the first part, how many parts. */
-void NAME(poly_native_sort_parts)(const uint64_t *args, uint64_t n) {
-  NUMBER *to = (NUMBER *)(uintptr_t)args[0], *from = (NUMBER *)(uintptr_t)args[1];
-  const uint64_t *bounds = (const uint64_t *)(uintptr_t)args[2];
-  int depth = 2 * (64 - __builtin_clzll(n | 1));
-  for (uint64_t part = args[3]; part < args[3] + args[4]; part++) {
-    uint64_t first = bounds[part];
-    NAME(sort_part)(from + first, to + first, from + first, bounds[part + 1] - first, depth);
+/* A step of threads that share a row, for some of its shares, or parts: args are to, other, from, table, the first one, how many. Step 0 chooses
+ * pivots, 1 counts the numbers of a share that belong to each part, 2 moves them there, in the other buffer, 3 sorts a part. */
+void NAME(poly_native_sort_shared)(const uint64_t *args, uint64_t n, unsigned step, unsigned parts) {
+  NUMBER *to = (NUMBER *)(uintptr_t)args[0], *other = (NUMBER *)(uintptr_t)args[1];
+  const NUMBER *from = (const NUMBER *)(uintptr_t)args[2];
+  NUMBER *pivots = (NUMBER *)(uintptr_t)args[3];
+  uint64_t *counts = (uint64_t *)(uintptr_t)args[3] + parts; /* of each share */
+  for (uint64_t item = args[4]; item < args[4] + args[5]; item++) {
+    uint64_t begin = n / parts * item, size = item + 1 < parts ? n / parts : n - begin, *own = counts + item * parts;
+    if (step == 0) {
+      NAME(choose)(from, n, pivots, parts);
+    } else if (step == 1) {
+      memset(own, 0, parts * sizeof *own);
+      if (parts == 2)
+        NAME(distribute)(from + begin, size, pivots, 2, own, NULL);
+      else
+        NAME(distribute)(from + begin, size, pivots, parts, own, NULL);
+    } else {
+      NUMBER *ends[POLY_MOST_PARTS];
+      uint64_t at = 0;
+      for (uint64_t part = 0; part < parts; part++) {
+        begin = at;
+        for (uint64_t share = 0; share < parts; share++) {
+          if (share == item) ends[part] = other + at;
+          at += counts[share * parts + part];
+        }
+        if (step == 3 && part == item) NAME(sort_part)(other + begin, to + begin, other + begin, at - begin, NAME(depth)(n));
+      }
+      begin = n / parts * item;
+      if (step == 2 && parts == 2)
+        NAME(distribute)(from + begin, size, pivots, 2, NULL, ends);
+      else if (step == 2)
+        NAME(distribute)(from + begin, size, pivots, parts, NULL, ends);
+    }
   }
 }
 
-uintptr_t NAME(poly_native_cut_address)(void) { return (uintptr_t)NAME(poly_native_cut); }
-uintptr_t NAME(poly_native_sort_parts_address)(void) { return (uintptr_t)NAME(poly_native_sort_parts); }
+uintptr_t NAME(poly_native_sort_shared_address)(void) { return (uintptr_t)NAME(poly_native_sort_shared); }
 uintptr_t NAME(poly_native_sort_address)(void) { return (uintptr_t)NAME(poly_native_sort); }
 #undef V
 #undef MOST

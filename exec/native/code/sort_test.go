@@ -74,7 +74,7 @@ func sortRows[V uint32 | uint64](t *testing.T, rows, n int, element func(i, n ui
 	}
 	run := kernels[0].Run
 	if len(kernels) > 1 {
-		run = sorting.NewParted(kernels[0], kernels[1]).Run
+		run = sorting.NewShared(kernels).Run
 	}
 	defer func() {
 		for _, k := range kernels {
