@@ -111,15 +111,11 @@ func suitsRows(key *uop.UOp, positions, network bool) bool {
 	if positions {
 		size = 8
 	}
-	if !network {
-		return !positions || n <= mostPositions
-	}
-	return n > fewForRegisters && n*size <= sortedInRegisters || n >= networkRow && !positions
+	return !network || n > fewForRegisters && n*size <= sortedInRegisters || n >= networkRow && !positions
 }
 
-// sortedInRegisters is how many bytes SORT sorts in registers; fewForRegisters elements leave most of them empty. Longer rows than of
-// mostPositions numbers that hold positions are sorted by digits in less time: all digits of a position are in order.
-const sortedInRegisters, fewForRegisters, mostPositions = 1 << 10, 48, 1 << 16
+// sortedInRegisters is how many bytes SORT sorts in registers; fewForRegisters elements leave most of them empty.
+const sortedInRegisters, fewForRegisters = 1 << 10, 48
 
 // rowSort is radixSort by SORT; with positions, by numbers that hold a key and a position.
 func rowSort(key *uop.UOp, positions bool) (sorted, at *uop.UOp) {
