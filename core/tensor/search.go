@@ -17,16 +17,29 @@ func searchSorted(x, values *uop.UOp, right bool) *uop.UOp {
 		return at
 	}
 	wanted := searchKeys(detach(values))
+	element := func(x, at *uop.UOp) *uop.UOp {
+		if last == 0 {
+			return index(x, Take(at))
+		}
+		return gather(x, last, at)
+	}
 	x = detach(x)
+	keysAt := func(at *uop.UOp) []*uop.UOp { return searchKeys(element(x, at)) }
+	if isNumbers(s) && isNumbers(values.Shape()) && s.Numel().N <= values.Shape().Numel().N { // keys are made once, not at each step
+		keys := searchKeys(x)
+		for i, key := range keys {
+			keys[i] = key.ContiguousOp()
+		}
+		keysAt = func(at *uop.UOp) (found []*uop.UOp) {
+			for _, key := range keys {
+				found = append(found, element(key, at))
+			}
+			return found
+		}
+	}
 	for step := int64(1) << (bits.Len64(uint64(n)) - 1); step > 0; step >>= 1 {
 		next := add(at, int(step))
-		element := sub(next, 1)
-		if last == 0 {
-			element = index(x, Take(element))
-		} else {
-			element = gather(x, last, element)
-		}
-		at = where(bitAnd(le(next, int(n)), precedes(searchKeys(element), wanted, right)), next, at)
+		at = where(bitAnd(le(next, int(n)), precedes(keysAt(sub(next, 1)), wanted, right)), next, at)
 	}
 	return at
 }
