@@ -116,6 +116,16 @@ func (b *body) with(m map[*uop.UOp]*uop.UOp, loops []*uop.UOp) *body {
 	return out
 }
 
+// withValues is the body with nodes of the stored values replaced.
+func (b *body) withValues(m map[*uop.UOp]*uop.UOp) *body {
+	out := &body{loops: b.loops, pieces: b.pieces}
+	for _, s := range b.stores {
+		s.value = replace(s.value, m)
+		out.stores = append(out.stores, s)
+	}
+	return out
+}
+
 func (s *store) with(m map[*uop.UOp]*uop.UOp) store {
 	out := store{slot: s.slot}
 	out.at = simplify(replace(s.at, m))

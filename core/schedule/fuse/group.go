@@ -119,6 +119,15 @@ func groupOf(b *body, kernels []int) *group {
 	return g
 }
 
+// groupsOf are the groups of some bodies of the same kernels.
+func groupsOf(bodies []*body, kernels []int) []*group {
+	var groups []*group
+	for _, b := range bodies {
+		groups = append(groups, groupOf(b, kernels))
+	}
+	return groups
+}
+
 // opaque is the group of a kernel that cannot be merged.
 func opaque(k schedule.Kernel, kernels []int) *group {
 	g := &group{kernels: kernels, kernel: &k}
@@ -168,6 +177,11 @@ func (f *fuser) merge(i, j int, before, after []*group, b *body) int {
 func (f *fuser) replace(i, j int, groups []*group) {
 	f.groups = slices.Concat(f.groups[:i], groups, f.groups[j:])
 	f.changed = true
+}
+
+// replaceBody replaces the body of group i by one or more.
+func (f *fuser) replaceBody(i int, bodies ...*body) {
+	f.replace(i, i+1, groupsOf(bodies, f.groups[i].kernels))
 }
 
 // needed reports whether a slot is used outside of the groups i and j.

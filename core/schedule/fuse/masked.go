@@ -16,7 +16,7 @@ func (f *fuser) skipMaskedColumns() (changed bool) {
 			continue
 		}
 		if b := f.withoutMaskedColumns(g.body); b != nil && f.online(b) {
-			f.replace(i, i+1, []*group{groupOf(b, g.kernels)})
+			f.replaceBody(i, b)
 			changed = true
 		}
 	}

@@ -60,11 +60,7 @@ func (f *fuser) apart(g *group) (best []*group) {
 		if first == nil {
 			continue
 		}
-		var groups []*group
-		for _, b := range first {
-			groups = append(groups, groupOf(b, g.kernels))
-		}
-		groups = append(groups, f.with(g, u, read))
+		groups := append(groupsOf(first, g.kernels), f.with(g, u, read))
 		cycles, _, known := f.cycles(groups)
 		cycles += f.o.Machine.storeCycles(elements, u.DType) + float64(len(first)-1)*f.o.Machine.launchCycles()
 		if known && (costs.StoreCycles == 0 || cycles < costs.StoreCycles) {
@@ -128,11 +124,7 @@ func (f *fuser) storesOf(g *group) []store {
 // with is a group in which an operand is read instead of computed.
 func (f *fuser) with(g *group, u, read *uop.UOp) *group {
 	if b := g.body; b != nil {
-		rest := &body{loops: b.loops, pieces: b.pieces}
-		for _, s := range b.stores {
-			rest.stores = append(rest.stores, store{s.slot, s.at, replace(s.value, map[*uop.UOp]*uop.UOp{u: read}), s.loops})
-		}
-		return groupOf(rest, g.kernels)
+		return groupOf(b.withValues(map[*uop.UOp]*uop.UOp{u: read}), g.kernels)
 	}
 	k := *g.kernel
 	bufs := append(slices.Clip(k.Bufs), slotOf(read))

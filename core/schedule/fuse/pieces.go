@@ -37,12 +37,8 @@ func (f *fuser) splitLoops() (changed bool) {
 		if len(bodies) == 1 && bodies[0] == g.body || slices.ContainsFunc(bodies, noLoopOrder) {
 			continue
 		}
-		var groups []*group
-		for _, b := range bodies {
-			groups = append(groups, groupOf(b, g.kernels))
-		}
-		f.replace(i, i+1, groups)
-		i += len(groups) - 1
+		f.replaceBody(i, bodies...)
+		i += len(bodies) - 1
 		changed = true
 	}
 	// Inside a piece a buffer may be read in the order in which it is written.

@@ -88,7 +88,7 @@ func (f *fuser) separateRows(j int) int {
 	if p == nil {
 		return -1
 	}
-	f.replace(j, j+1, []*group{groupOf(p, g.kernels), groupOf(k, g.kernels)})
+	f.replaceBody(j, p, k)
 	for i := j - 1; i >= 0; i-- {
 		p, k := f.groups[i], f.groups[j]
 		if p.body == nil || p.body.contraction() || !overlap(p.writes, k.reads) {

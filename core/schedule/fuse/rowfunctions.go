@@ -41,12 +41,8 @@ func (f *fuser) cutRowFunctions() (changed bool) {
 			if reason != Pays {
 				continue
 			}
-			var groups []*group
-			for _, b := range bodies {
-				groups = append(groups, groupOf(b, g.kernels))
-			}
-			f.replace(i, i+1, groups)
-			i += len(groups) - 1
+			f.replaceBody(i, bodies...)
+			i += len(bodies) - 1
 			changed = true
 			break
 		}
@@ -146,8 +142,10 @@ func (f *fuser) functionsOfLoads(b *body) *rowFunctions {
 			return nil
 		}
 	}
-	for _, u := range b.values() { // a product with a reciprocal is a division
-		ofRow[u] = u.DType.IsFloat() && u.Op != uop.Index && u.Op != uop.Reciprocal && len(u.Ranges()) > 0 && sameSet(u.Ranges(), c.rows)
+	values := b.values()
+	divisions := divisionsOf(values)
+	for _, u := range values {
+		ofRow[u] = u.DType.IsFloat() && u.Op != uop.Index && !divisions[u] && len(u.Ranges()) > 0 && sameSet(u.Ranges(), c.rows)
 	}
 	for _, s := range b.stores {
 		if ofRow[s.value] {

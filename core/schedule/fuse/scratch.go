@@ -13,7 +13,7 @@ func (f *fuser) cacheFunctions() (changed bool) {
 			continue
 		}
 		if b := f.cacheFunctionRows(g.body, f.o.MinScratch); b != g.body {
-			f.replace(i, i+1, []*group{groupOf(b, g.kernels)})
+			f.replaceBody(i, b)
 			changed = true
 		}
 	}
@@ -26,7 +26,7 @@ func (f *fuser) cacheFunctionRows(b *body, shortest int64) *body {
 	if f.o.Invocations || !b.reduces() {
 		return b
 	}
-	b = b.multipliedOut()
+	b = b.withSimpleIndices()
 	for {
 		same := f.repeated(b, shortest)
 		if same == nil {
@@ -36,8 +36,8 @@ func (f *fuser) cacheFunctionRows(b *body, shortest int64) *body {
 	}
 }
 
-// expandIndices expands the indices of a body, so that equal elements have equal indices in all loops.
-func (b *body) multipliedOut() *body {
+// withSimpleIndices is the body with simplified indices, so that equal elements have equal indices in all loops.
+func (b *body) withSimpleIndices() *body {
 	m := map[*uop.UOp]*uop.UOp{}
 	for _, l := range b.loads() {
 		if at := simplify(l.Src[1]); at != l.Src[1] {
@@ -47,11 +47,7 @@ func (b *body) multipliedOut() *body {
 	if len(m) == 0 {
 		return b
 	}
-	out := &body{loops: b.loops, pieces: b.pieces}
-	for _, s := range b.stores {
-		out.stores = append(out.stores, store{s.slot, s.at, replace(s.value, m), s.loops})
-	}
-	return out
+	return b.withValues(m)
 }
 
 // rowValue is a value of each element of a row, in the loop over the range inner.
@@ -86,17 +82,8 @@ func (f *fuser) repeated(b *body, shortest int64) []rowValue {
 	}
 	values := b.values()
 	work := f.o.Machine.workOfValues(values)
-	// A product with a reciprocal is a division. With one from scratch memory it is rounded twice, so that it is not what another kernel has
-	// computed: the elements that equal their maximum.
-	divides := map[*uop.UOp]bool{}
-	for _, u := range values {
-		for _, s := range u.Src {
-			if u.Op == uop.Mul && s.Op == uop.Reciprocal {
-				divides[s] = true
-			}
-		}
-	}
-	costly := func(u *uop.UOp) bool { return work[u] >= scratchWork && !divides[u] }
+	divisions := divisionsOf(values)
+	costly := func(u *uop.UOp) bool { return work[u] >= scratchWork && !divisions[u] }
 	for _, u := range values {
 		if in := b.innerOf(u); costly(u) && len(in) == 1 && f.rowPays(rowValue{u, in[0]}, work[u]) {
 			add(rowValue{u, in[0]}, true)
@@ -128,6 +115,20 @@ func (f *fuser) repeated(b *body, shortest int64) []rowValue {
 		return same
 	}
 	return nil
+}
+
+// divisionsOf are the reciprocals that are factors: such a product is a division. If the reciprocal came from memory it would be rounded
+// twice, so that it differed from the same quotient in another kernel, such as the elements that equal their maximum.
+func divisionsOf(values []*uop.UOp) map[*uop.UOp]bool {
+	out := map[*uop.UOp]bool{}
+	for _, u := range values {
+		for _, s := range u.Src {
+			if u.Op == uop.Mul && s.Op == uop.Reciprocal {
+				out[s] = true
+			}
+		}
+	}
+	return out
 }
 
 // rowPays compares the work for a value with the loads of a row whose elements lie apart in memory, as those of a column do: without the row
@@ -203,9 +204,5 @@ func (f *fuser) cacheRow(b *body, same []rowValue) *body {
 	for _, v := range same {
 		m[v.u] = row.IndexBy(v.inner)
 	}
-	out := &body{loops: b.loops, pieces: b.pieces}
-	for _, s := range b.stores {
-		out.stores = append(out.stores, store{s.slot, s.at, replace(s.value, m), s.loops})
-	}
-	return out
+	return b.withValues(m)
 }
