@@ -149,11 +149,7 @@ func (f *Facts) flops(r *Region) float64 {
 	for _, p := range r.Parts {
 		switch {
 		case p.Sub != nil:
-			n := p.Sub.Trip()
-			if n < 0 {
-				n = unknownTrip
-			}
-			sum += float64(n) * f.flops(p.Sub)
+			sum += p.Sub.assumedTrip() * f.flops(p.Sub)
 		case uop.GroupALU.Has(p.U.Op) && !f.Affine(p.U):
 			sum += float64(operations(p.U.Op))
 		}
@@ -224,16 +220,12 @@ type Access struct {
 	Times float64 // how often in one iteration of the leaf
 }
 
-// Accesses returns the accesses of a region and of the loops inside; reduced marks those in reduction loops.
+// Accesses appends the accesses of a region, which runs some times in one iteration of the leaf, and of the loops inside.
 func (r *Region) Accesses(times float64, out []Access) []Access {
 	for _, p := range r.Parts {
 		switch {
 		case p.Sub != nil:
-			n := p.Sub.Trip()
-			if n < 0 {
-				n = unknownTrip
-			}
-			out = p.Sub.Accesses(times*float64(n), out)
+			out = p.Sub.Accesses(times*p.Sub.assumedTrip(), out)
 		case (p.U.Op == uop.Load || p.U.Op == uop.Store) && !(p.U.Src[0].DType.Space == uop.Reg && ConstIndex(p.U.Src[0])):
 			out = append(out, Access{p.U, times})
 		}
@@ -241,22 +233,33 @@ func (r *Region) Accesses(times float64, out []Access) []Access {
 	return out
 }
 
-// unknownTrip is the assumed trip count of a loop whose count is a variable.
-const unknownTrip = 64
+// assumedTrip is the trip count of a loop, 64 if it is a variable.
+func (r *Region) assumedTrip() float64 {
+	if n := r.Trip(); n >= 0 {
+		return float64(n)
+	}
+	return 64
+}
 
-// LoadsIn are the loads that a value is computed from.
-func LoadsIn(u *uop.UOp, seen map[*uop.UOp]bool) []*uop.UOp {
-	if seen[u] || u.Op == uop.Range {
-		return nil
-	}
-	seen[u] = true
-	if u.Op == uop.Load {
-		return []*uop.UOp{u}
-	}
+// LoadsIn are the loads that a value is computed from, without those that compute addresses or gates.
+func LoadsIn(u *uop.UOp) []*uop.UOp {
 	var out []*uop.UOp
-	for _, s := range u.Src {
-		out = append(out, LoadsIn(s, seen)...)
+	seen := map[*uop.UOp]bool{}
+	var find func(u *uop.UOp)
+	find = func(u *uop.UOp) {
+		switch {
+		case seen[u] || u.Op == uop.Range:
+			return
+		case u.Op == uop.Load:
+			out = append(out, u)
+		default:
+			for _, s := range u.Src {
+				find(s)
+			}
+		}
+		seen[u] = true
 	}
+	find(u)
 	return out
 }
 

@@ -13,10 +13,9 @@ import (
 type openBand struct {
 	*plan.Band
 	tilings map[*plan.Axis]*tiling
-	// work emits a tile of the current pass of a multi-pass sum; adding: the pass accumulates the part `part` of the sum.
-	work   func(copies []*env)
-	adding bool
-	part   span
+	// work emits a tile of the current pass of a multi-pass sum, part is the part that it adds.
+	work func(copies []*env)
+	part span
 	// pass is the current pass of a product of packed operands; bad is 1 for operands that cannot be split (bf16x3).
 	pass *productPass
 	bad  map[*plan.DotOperand]*ir.Value
@@ -89,11 +88,7 @@ func (im *emitter) levels(p *openBand, i int, es []*env) {
 		return
 	}
 	if q := p.MultiPass; q != nil && i == q.At && p.work == nil {
-		if q.SplitK != nil {
-			im.splitK(p, es[0])
-		} else {
-			im.multiPass(p, es[0])
-		}
+		im.multiPass(p, es[0])
 		return
 	}
 	if len(p.Packs) > 0 && i == p.PackAt && p.packs() {

@@ -8,50 +8,8 @@ import (
 	"polygrad/core/nest/plan"
 )
 
-// splitK emits a split-K reduction: a pass that initialises the accumulators, one for each part, and one for the epilogue.
-func (im *emitter) splitK(p *openBand, e *env) {
-	q := p.MultiPass
-	pass := func(adding bool, work func(copies []*env)) {
-		p.work, p.adding = work, adding
-		im.levels(p, q.At, []*env{e})
-		p.work, p.adding = nil, false
-	}
-	pass(false, func(copies []*env) {
-		im.bodyBefore(p.Leaf, q.Loop, copies)
-		im.saveSums(p, copies)
-	})
-	n, whole := q.SplitK.Count, q.Loop.Trip()
-	part := func(from, parts, count int64) {
-		if parts == 0 {
-			return
-		}
-		im.Builder.Loop(q.Loop.Label()+" parts", im.Int(ir.I64, parts), func(l *ir.Loop) {
-			p.part = span{linear{terms: []ir.Term{{V: l.Iter, Coef: n}}, off: from}, count}
-			pass(true, func(copies []*env) {
-				im.reloadSums(p, copies)
-				im.reduce(q.Loop, copies)
-				im.saveSums(p, copies)
-			})
-		})
-	}
-	part(0, whole/n, n)
-	part(whole/n*n, min(whole%n, 1), whole%n)
-	p.part = span{}
-	pass(false, func(copies []*env) { im.endSums(p, copies) })
-}
-
-// packs reports whether the current pass uses packed operands: with split-K only passes that accumulate do.
-func (p *openBand) packs() bool { return p.MultiPass == nil || p.MultiPass.SplitK == nil || p.adding }
-
-// span is the range of iterations to run: all, or the current part of the outermost loop with split-K.
-func (im *emitter) span(r *analysis.Region) span {
-	if p := im.at; p != nil && p.MultiPass != nil && p.MultiPass.SplitK != nil && p.MultiPass.Loop == r {
-		return p.part
-	}
-	return span{n: r.Trip()}
-}
-
-// multiPass emits the passes over the window of columns.
+// multiPass emits a sum in passes: one that initialises the accumulators, those that add the parts, which are parts of a split-K sum or some
+// rows of others, and one for the epilogue.
 func (im *emitter) multiPass(p *openBand, e *env) {
 	q := p.MultiPass
 	pass := func(work func(copies []*env)) {
@@ -63,24 +21,48 @@ func (im *emitter) multiPass(p *openBand, e *env) {
 		im.bodyBefore(p.Leaf, q.Loop, copies)
 		im.saveSums(p, copies)
 	})
-	rows := func(from linear, count *ir.Value, n int64) {
+	parts := func(from linear, count *ir.Value, n int64) {
 		if count.Op == ir.Const && ir.ConstInt(count) == 0 {
 			return
 		}
-		im.Builder.Loop(q.Loop.Label(), count, func(l *ir.Loop) {
+		im.Builder.Loop(q.Loop.Label()+" parts", count, func(l *ir.Loop) {
+			p.part = span{im.addLinear(linear{terms: []ir.Term{{V: l.Iter, Coef: n}}}, from, 1), n}
 			pass(func(copies []*env) {
-				at := im.addLinear(linear{terms: []ir.Term{{V: l.Iter, Coef: n}}}, from, 1)
-				for j, c := range copies {
-					im.addRows(p, c, int64(j), at, n)
+				if q.SplitK == nil {
+					im.addRows(p, copies)
+					return
 				}
+				im.reloadSums(p, copies)
+				im.reduce(q.Loop, copies)
+				im.saveSums(p, copies)
 			})
 		})
 	}
-	im.env = e
-	whole, left := im.divided(im.count(q.Loop), plan.PassRows)
-	rows(linear{}, whole, plan.PassRows)
-	rows(im.scaled(whole, plan.PassRows), left, 1)
+	if q.SplitK != nil {
+		n, whole := q.SplitK.Count, q.Loop.Trip()
+		parts(linear{}, im.Int(ir.I64, whole/n), n)
+		parts(linear{off: whole / n * n}, im.Int(ir.I64, min(whole%n, 1)), whole%n)
+	} else {
+		im.env = e
+		whole, left := im.divided(im.count(q.Loop), plan.PassRows)
+		parts(linear{}, whole, plan.PassRows)
+		parts(im.scaled(whole, plan.PassRows), left, 1)
+	}
+	p.part = span{}
 	pass(func(copies []*env) { im.endSums(p, copies) })
+}
+
+// packs reports whether the current pass uses packed operands: with split-K only passes that accumulate do.
+func (p *openBand) packs() bool {
+	return p.MultiPass == nil || p.MultiPass.SplitK == nil || p.part.n > 0
+}
+
+// span is the range of iterations to run: all, or the current part of the outermost loop with split-K.
+func (im *emitter) span(r *analysis.Region) span {
+	if p := im.at; p != nil && p.MultiPass != nil && p.MultiPass.SplitK != nil && p.MultiPass.Loop == r {
+		return p.part
+	}
+	return span{n: r.Trip()}
 }
 
 // saveSums stores the accumulators of the copies until the next pass.
@@ -128,25 +110,27 @@ func (im *emitter) sumPlace(p *openBand, i int, j int64) *ir.Place {
 	return &ir.Place{Buf: q.Sums[i], Terms: at.terms, Off: at.off + j*a.Unit, Stride: 1}
 }
 
-// addRows adds n rows, from at on, to the partial sums of unit j. The rows are added to each other first.
-func (im *emitter) addRows(p *openBand, c *env, j int64, at linear, n int64) {
+// addRows adds the rows of the current part to the partial sums of the copies. The rows are added to each other first.
+func (im *emitter) addRows(p *openBand, copies []*env) {
 	q := p.MultiPass
-	terms := make([][]*ir.Value, len(q.Loop.Updates))
-	for k := range n {
-		d := newEnv(c)
-		row := at
-		row.off += k
-		d.linears.set(q.Loop.Rng, row)
-		im.env = d
-		for i, u := range q.Loop.Updates {
-			for _, t := range u.Terms {
-				terms[i] = append(terms[i], im.Splat(im.eval(t)))
+	for j, c := range copies {
+		terms := make([][]*ir.Value, len(q.Loop.Updates))
+		for k := range p.part.n {
+			d := newEnv(c)
+			row := p.part.from
+			row.off += k
+			d.linears.set(q.Loop.Rng, row)
+			im.env = d
+			for i, u := range q.Loop.Updates {
+				for _, t := range u.Terms {
+					terms[i] = append(terms[i], im.Splat(im.eval(t)))
+				}
 			}
 		}
-	}
-	for i, u := range q.Loop.Updates {
-		place := im.sumPlace(p, i, j)
-		sum := im.Load(place, im.Lanes, nil)
-		im.Store(place, im.ALU(u.Op, sum.Kind, sum, im.tree(u.Op, sum.Kind, terms[i])))
+		for i, u := range q.Loop.Updates {
+			place := im.sumPlace(p, i, int64(j))
+			sum := im.Load(place, im.Lanes, nil)
+			im.Store(place, im.ALU(u.Op, sum.Kind, sum, im.tree(u.Op, sum.Kind, terms[i])))
+		}
 	}
 }

@@ -183,6 +183,15 @@ func costOf(s analysis.Slope, u *uop.UOp) float64 {
 	return costApart
 }
 
+// loadCost is the cost of the loads of a value if neighbouring lanes are iterations of a loop.
+func (pl *planner) loadCost(u *uop.UOp, loop *analysis.Region) float64 {
+	slopes, sum := pl.Slopes(loop.Rng), 0.0
+	for _, l := range analysis.LoadsIn(u) {
+		sum += costOf(slopes.Of(l.Src[0]), l)
+	}
+	return sum
+}
+
 // sharing returns the axis whose iterations share the most loads and have some loads of their own. A broadcast element has a small
 // weight.
 func (pl *planner) sharing(p *Band, acc []analysis.Access, except *Axis) *Axis {

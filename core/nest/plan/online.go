@@ -401,18 +401,18 @@ func (q *OnlineSoftmax) splitWeights(f *analysis.Facts, u *uop.UOp) bool {
 		return true
 	}
 	hasScore := func(u *uop.UOp) bool {
-		return slices.ContainsFunc(analysis.LoadsIn(u, map[*uop.UOp]bool{}), func(l *uop.UOp) bool { return f.Buffers[analysis.Definition(l.Src[0])] == q.Unused[0] })
+		return slices.ContainsFunc(analysis.LoadsIn(u), func(l *uop.UOp) bool { return f.Buffers[analysis.Definition(l.Src[0])] == q.Unused[0] })
 	}
 	factor := func(w Weight) bool {
 		if hasScore(w.U) {
 			return false
 		}
-		if slices.ContainsFunc(analysis.LoadsIn(w.U, map[*uop.UOp]bool{}), q.isTotal) {
+		if slices.ContainsFunc(analysis.LoadsIn(w.U), q.isTotal) {
 			q.RowWeights = append(q.RowWeights, w)
 			return dependsOnlyOn(w.U, q.isTotal)
 		}
 		q.Weights = append(q.Weights, w)
-		return !slices.ContainsFunc(analysis.LoadsIn(w.U, map[*uop.UOp]bool{}), analysis.IsRegister)
+		return !slices.ContainsFunc(analysis.LoadsIn(w.U), analysis.IsRegister)
 	}
 	switch {
 	case u.Op == uop.Mul && hasScore(u.Src[0]):
@@ -446,7 +446,7 @@ func (q *OnlineSoftmax) findResults(f *analysis.Facts, c []*analysis.Region, row
 		return false
 	}
 	var exps *uop.UOp
-	for _, l := range analysis.LoadsIn(up.Terms[0], map[*uop.UOp]bool{}) {
+	for _, l := range analysis.LoadsIn(up.Terms[0]) {
 		if b := f.Buffers[analysis.Definition(l.Src[0])]; b == q.Unused[1] && exps == nil && q.at(f, l, c[0], columns) {
 			exps = l
 		} else if slices.Contains(q.Unused, b) {

@@ -182,7 +182,7 @@ func (pl *planner) findOrdered(p *Band) {
 		if x.U.Op != uop.Store {
 			continue
 		}
-		loads := analysis.LoadsIn(x.U.Src[0], map[*uop.UOp]bool{})
+		loads := analysis.LoadsIn(x.U.Src[0])
 		for _, a := range p.Axes {
 			s := pl.Slopes(a.Region.Rng)
 			a.ordered = a.ordered || slices.ContainsFunc(loads, func(l *uop.UOp) bool { return s.Of(l).Depends })

@@ -257,7 +257,9 @@ func (pl *planner) dotLevels(p *Band, q *Product) {
 	}
 	rows.Units = min(high*ir.DotBlock, (rows.Count+ir.DotBlock-1)/ir.DotBlock*ir.DotBlock)
 	q.Rows.Blocks, q.Columns.Blocks = rows.Units/ir.DotBlock, cols.Units
-	q.Rows.Along, q.Columns.Along = pl.runsAlong(q, q.Rows), pl.runsAlong(q, q.Columns)
+	for _, o := range []*DotOperand{q.Rows, q.Columns} {
+		o.Along = pl.loadCost(o.U, q.Inner) <= pl.loadCost(o.U, o.Axis.Region)
+	}
 	var walks []level
 	for _, a := range p.Axes {
 		if a != rows && a != cols {
@@ -313,15 +315,3 @@ func (pl *planner) dotLevels(p *Band, q *Product) {
 
 // tiles is the number of tiles, the remainder included.
 func (a *Axis) tiles() int64 { return a.Full() + min(a.Rest(), 1) }
-
-// runsAlong reports whether it costs less to load an operand along the sum than across.
-func (pl *planner) runsAlong(q *Product, o *DotOperand) bool {
-	cost := func(rng *uop.UOp) float64 {
-		s, sum := pl.Slopes(rng), 0.0
-		for _, u := range analysis.LoadsIn(o.U, map[*uop.UOp]bool{}) {
-			sum += costOf(s.Of(u.Src[0]), u)
-		}
-		return sum
-	}
-	return cost(q.Inner.Rng) <= cost(o.Axis.Region.Rng)
-}

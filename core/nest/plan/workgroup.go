@@ -238,7 +238,7 @@ func (pl *planner) findStaged(p *Band, q *Workgroup, sums []*SumLoops) bool {
 			row, col := byRow.Of(u).Depends, byColumn.Of(u).Depends
 			switch {
 			case !row && !col || pl.Affine(u):
-			case row != col && !readsLeaf(written, u, known) && len(analysis.LoadsIn(u, map[*uop.UOp]bool{})) > 0:
+			case row != col && !readsLeaf(written, u, known) && len(analysis.LoadsIn(u)) > 0:
 				k := analysis.KindFor(u.DType).Register()
 				if ok = k == ir.F32 || k == ir.I32 || k == ir.U32; !ok {
 					return
@@ -248,7 +248,8 @@ func (pl *planner) findStaged(p *Band, q *Workgroup, sums []*SumLoops) bool {
 				if row {
 					a = q.Rows
 				}
-				st.Operands = append(st.Operands, &Staged{U: u, Axis: a, Along: pl.stagedAlong(u, a, st)})
+				along := pl.loadCost(u, cmp.Or(st.Inner, st.Innermost())) < pl.loadCost(u, a.Region)
+				st.Operands = append(st.Operands, &Staged{U: u, Axis: a, Along: along})
 			case u.Op == uop.Load:
 				ok = false
 			default:
@@ -271,22 +272,6 @@ func (pl *planner) findStaged(p *Band, q *Workgroup, sums []*SumLoops) bool {
 		q.Sums = append(q.Sums, st)
 	}
 	return true
-}
-
-// stagedAlong reports whether it costs less to load an operand along the sum than across.
-func (pl *planner) stagedAlong(u *uop.UOp, a *Axis, s *StagedSum) bool {
-	in := s.Inner
-	if in == nil {
-		in = s.Innermost()
-	}
-	cost := func(rng *uop.UOp) float64 {
-		by, sum := pl.Slopes(rng), 0.0
-		for _, l := range analysis.LoadsIn(u, map[*uop.UOp]bool{}) {
-			sum += costOf(by.Of(l.Src[0]), l)
-		}
-		return sum
-	}
-	return cost(in.Rng) < cost(a.Region.Rng)
 }
 
 // rectangleFor is the fastest rectangle for a band, with its cost: the loads of an invocation from workgroup memory and of a workgroup from
