@@ -257,7 +257,6 @@ func acrossKernel(k Kernel, batch int64, steps map[int]int64) loopsAcross {
 	found := loopsAcross{}
 	isFound := func(r *uop.UOp) bool { _, is := found[r]; return is }
 	for _, end := range k.AST.Src {
-		body := end.Toposort()
 		foreign := func(u *uop.UOp) bool {
 			if u.Op != uop.Index || u.Src[0].Op != uop.Param {
 				return u.Op != uop.End && slices.ContainsFunc(u.EndedRanges(), isFound)
@@ -283,7 +282,7 @@ func acrossKernel(k Kernel, batch int64, steps map[int]int64) loopsAcross {
 					found[r] = r.With(r.Graph().Const(uop.IndexT, uop.Int(n/batch)))
 				}
 			}
-			if !slices.ContainsFunc(body, foreign) {
+			if !slices.ContainsFunc(end.Toposort(), foreign) {
 				return true
 			}
 			if maps.Copy(steps, before); isNew {
