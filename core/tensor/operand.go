@@ -27,21 +27,10 @@ func constOf(o operand) uop.Const {
 	panic("tensor: operand of unknown kind")
 }
 
-// typeOfConst is the type of a number without a tensor beside it.
-func typeOfConst(c uop.Const) *uop.DType {
-	switch c.Kind() {
-	case uop.KindFloat:
-		return uop.DefaultFloat
-	case uop.KindBool:
-		return uop.Bool
-	}
-	return uop.DefaultInt
-}
-
 // scalarFor is a number as a constant beside x: it takes the type of x (of its planes) if x is a float or complex, or if x is an integer and the number
 // is not a float; otherwise the number's own type.
 func scalarFor(x *uop.UOp, c uop.Const) *uop.UOp {
-	dt := typeOfConst(c)
+	dt := c.DefaultDType()
 	if x.DType.IsDifferentiable() || x.DType.IsInt() && !c.IsFloat() {
 		dt = x.DType.Plane()
 	}

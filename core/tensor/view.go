@@ -180,6 +180,15 @@ func IsView(x, base *uop.UOp) (is bool, err error) {
 	return is, nil
 }
 
+// needView is the chain of views from base to x.
+func needView(x, base *uop.UOp) []*uop.UOp {
+	chain, ok := viewChain(x, base)
+	if !ok {
+		fail("x", "is another tensor, expected a view of base")
+	}
+	return chain
+}
+
 // SetView is base with the elements under its view x replaced by value, broadcast to the shape of x and converted to its type.
 // base itself does not change.
 func SetView(x, base, value *uop.UOp) (r *uop.UOp, err error) {
@@ -188,10 +197,7 @@ func SetView(x, base, value *uop.UOp) (r *uop.UOp, err error) {
 	need("base", base)
 	need("value", value)
 	needSame("operands", x, base, value)
-	chain, ok := viewChain(x, base)
-	if !ok {
-		fail("x", "is another tensor, expected a view of base")
-	}
+	chain := needView(x, base)
 	return setView(chain, base, broadcastTo(cast(value, x.DType), x.Shape())), nil
 }
 
@@ -202,10 +208,7 @@ func MoveView(x, base, other *uop.UOp) (r *uop.UOp, err error) {
 	need("base", base)
 	need("other", other)
 	needSame("operands", x, base, other)
-	chain, ok := viewChain(x, base)
-	if !ok {
-		fail("x", "is another tensor, expected a view of base")
-	}
+	chain := needView(x, base)
 	if other.DType != base.DType || !other.Shape().Equal(base.Shape()) {
 		fail("other", "is %s of shape %s, expected %s of shape %s as base", other.DType, other.Shape(), base.DType, base.Shape())
 	}

@@ -1,6 +1,7 @@
 package uop
 
 import (
+	"cmp"
 	"math"
 	"math/big"
 	"strconv"
@@ -170,6 +171,17 @@ func exactF(c Const) bool {
 // EqInt is Eq with an integer.
 func (c Const) EqInt(v int64) bool { return c.Eq(Int(v)) }
 
+// DefaultDType is the type of a number that stands alone.
+func (c Const) DefaultDType() *DType {
+	switch c.kind {
+	case KindFloat:
+		return DefaultFloat
+	case KindBool:
+		return Bool
+	}
+	return DefaultInt
+}
+
 // Cmp orders two numbers: -1, 0, 1. A comparison with NaN or Invalid gives 0.
 func (c Const) Cmp(o Const) int {
 	if c.kind == KindFloat || o.kind == KindFloat {
@@ -186,14 +198,7 @@ func (c Const) Cmp(o Const) int {
 		return bigFloat(c).Cmp(bigFloat(o))
 	}
 	if c.big == nil && o.big == nil {
-		a, b := int64(c.bits), int64(o.bits)
-		switch {
-		case a < b:
-			return -1
-		case a > b:
-			return 1
-		}
-		return 0
+		return cmp.Compare(int64(c.bits), int64(o.bits))
 	}
 	return c.Big().Cmp(o.Big())
 }

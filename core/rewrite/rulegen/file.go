@@ -67,15 +67,7 @@ func writeTable(w *bytes.Buffer, base string, t *table, imports map[string]bool)
 
 // safeEmit turns the panics of the emitter into errors.
 func safeEmit(fn string, r *rule, imports map[string]bool) (code string, p *pattern, err error) {
-	defer func() {
-		switch e := recover().(type) {
-		case nil:
-		case parseError:
-			err = e.error
-		default:
-			panic(e)
-		}
-	}()
+	defer catch(&err)
 	return emitRule(fn, r, imports)
 }
 

@@ -92,8 +92,19 @@ type parser struct {
 	pos  int
 }
 
-// parseError is what the parser panics with; parseRule returns it.
+// parseError is what the parser and the emitter panic with.
 type parseError struct{ error }
+
+// catch turns a parseError into an error of the function that defers it.
+func catch(err *error) {
+	switch e := recover().(type) {
+	case nil:
+	case parseError:
+		*err = e.error
+	default:
+		panic(e)
+	}
+}
 
 func (p *parser) fail(format string, args ...any) {
 	panic(parseError{fmt.Errorf(format, args...)})
@@ -125,15 +136,7 @@ func parseRule(text string) (r *rule, err error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() {
-		switch e := recover().(type) {
-		case nil:
-		case parseError:
-			err = e.error
-		default:
-			panic(e)
-		}
-	}()
+	defer catch(&err)
 	p := &parser{toks: toks}
 	r = &rule{pattern: p.expr(0)}
 	p.want("=>")

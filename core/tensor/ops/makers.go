@@ -37,7 +37,7 @@ var makers = []Op{
 		}
 		v, dt := a.number("fill_value"), a.dtype("dtype")
 		if dt == nil {
-			dt = typeOf(v)
+			dt = v.DefaultDType()
 		}
 		return tensor.Full(a.Graph, a.shape("shape"), v, dt)
 	}),
@@ -84,16 +84,6 @@ var makers = []Op{
 		}
 		return tensor.Eye(a.Graph, a.int("n"), m, a.dtype("dtype"))
 	}),
-}
-
-func typeOf(v uop.Const) *uop.DType {
-	switch v.Kind() {
-	case uop.KindFloat:
-		return uop.DefaultFloat
-	case uop.KindBool:
-		return uop.Bool
-	}
-	return uop.DefaultInt
 }
 
 // drawn is a random tensor, whose elements take a number of bytes of the stream.
