@@ -513,14 +513,14 @@ func conj(x *uop.UOp) *uop.UOp {
 // Conjugated is conj for nodes that are known to be tensors.
 func Conjugated(x *uop.UOp) *uop.UOp { return conj(x) }
 
-// Angle is the angle of a complex number with the positive real axis, in -pi..pi; 0 or pi for real numbers.
+// Angle is the angle of a complex number with the positive real axis, in -pi..pi; 0 or pi for real numbers, whose gradient is 0.
 func Angle(x *uop.UOp) (*uop.UOp, error) {
 	return run1("Angle", func(x *uop.UOp) *uop.UOp {
 		if x.DType.IsComplex() {
 			return complexOf(x).angle()
 		}
 		x = asFloat(x)
-		return where(isNaN(x), x, where(negative(x), likeConst(x, math.Pi), likeConst(x, 0)))
+		return where(isNaN(x), detach(x), where(negative(x), likeConst(x, math.Pi), likeConst(x, 0)))
 	}, x)
 }
 

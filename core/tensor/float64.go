@@ -10,22 +10,30 @@ import (
 // float32, branches that are not taken may be anything, since each function states its derivative.
 
 // wideForm is the formula of a function, nil if that is the long one.
-func wideForm(name string) func(x *uop.UOp) *uop.UOp {
+func wideForm(name string) func(x ...*uop.UOp) *uop.UOp {
 	switch name {
 	case "sinh":
-		return sinhWide
+		return of1(sinhWide)
 	case "cosh":
-		return coshWide
+		return of1(coshWide)
 	case "expm1":
-		return expm1Wide
+		return of1(expm1Wide)
 	case "asinh":
-		return asinhWide
+		return of1(asinhWide)
 	case "acosh":
-		return acoshWide
+		return of1(acoshWide)
+	case "atanh":
+		return of1(atanhOf)
 	case "log1p":
-		return log1pWide
+		return of1(log1pWide)
+	case "logit":
+		return of1(logitOf)
+	case "atan":
+		return of1(atanWide)
+	case "atan2":
+		return of2(atan2Wide)
 	case logOf1AndExpName:
-		return func(x *uop.UOp) *uop.UOp { return log1pWide(exp(where(lt(x, neg(x)), x, neg(x)))) }
+		return of1(func(x *uop.UOp) *uop.UOp { return log1pWide(exp(where(lt(x, neg(x)), x, neg(x)))) })
 	}
 	return nil
 }
@@ -85,13 +93,12 @@ func expm1Wide(x *uop.UOp) *uop.UOp {
 	return where(lt(abs(x), smallest64), x, y)
 }
 
-// log1pWide is log(u) for u = 1+x, and what was rounded off u over it: the slope of the logarithm times that.
+// log1pWide is the logarithm of u/1 for u = 1+x, of which neither the difference from 2^k nor the sum with it is rounded twice.
 func log1pWide(x *uop.UOp) *uop.UOp {
 	u := add(x, 1)
-	y := log(u)
-	rest := div(sub(x, sub(u, 1)), u)
-	inside := bitAnd(gt(x, -1), lt(x, beyondSquares))
-	return where(eq(x, 0), x, where(inside, add(y, rest), y))
+	power := nearestPower(u, likeConst(x, 1))
+	y := logOfQuotient(power, sub(x, sub(power, 1)), add(x, add(power, 1)), 2)
+	return seldom(logicalNot(bitAnd(gt(x, -1), lt(x, 1e300))), log(u), y)
 }
 
 // beyondSquares is where x^2 + 1 and x^2 - 1 are x^2, and log(1+x) is log(x).
@@ -114,4 +121,32 @@ func acoshWide(x *uop.UOp) *uop.UOp {
 	t := sub(x, 1)
 	y := add(log1pWide(where(far, t, add(t, sqrt(mul(t, add(t, 2)))))), where(far, likeConst(x, math.Ln2), 0))
 	return where(lt(x, 1), likeConst(x, math.NaN()), y)
+}
+
+// atanWide is the angle of the point (1, x).
+func atanWide(x *uop.UOp) *uop.UOp {
+	const sign = 1 << 63
+	a := float64Of(bitAnd(bits64(x), sign-1))
+	return float64Of(bitOr(bits64(angleWide(a, likeConst(x, 1))), sub(bits64(x), bits64(a))))
+}
+
+// angleWide is the angle of the point (w, h), neither of them below 0, with the angle 0, pi/4 or pi/2: that between both has the tangent n/d
+// of at most sqrt(2) - 1. The odd polynomial has an error of 2^-58.
+func angleWide(h, w *uop.UOp) *uop.UOp {
+	mid, steep := gt(h, mul(w, math.Sqrt2-1)), gt(h, mul(w, math.Sqrt2+1))
+	t := div(where(steep, neg(w), where(mid, sub(h, w), h)), where(steep, h, where(mid, add(h, w), w)))
+	z := square(t)
+	y := mulAdd(mul(t, z), horner(z, -0.01793635773085325, 0.03808281226148937, -0.050397065606915495, 0.05847915034442611, -0.0666310048634547,
+		0.07692059489175715, -0.0909089770937152, 0.11111110782121797, -0.14285714280186707, 0.1999999999995368, -0.333333333333332), t)
+	return add(where(steep, math.Pi/2, where(mid, likeConst(h, math.Pi/4), 0)), y)
+}
+
+// atan2Wide is atan2; 0/0, quotients of infinities and sums that may be infinite are seldom.
+func atan2Wide(b, a *uop.UOp) *uop.UOp {
+	h, w := where(negative(b), neg(b), b), where(negative(a), neg(a), a)
+	r := angleWide(h, w)
+	r = where(negative(a), sub(math.Pi, r), r)
+	r = float64Of(bitOr(bits64(r), sub(bits64(b), bits64(h))))
+	sum := add(h, w)
+	return seldom(bitOr(eq(sum, 0), gt(sum, 1e308)), atan2Long(b, a), r)
 }

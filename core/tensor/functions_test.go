@@ -80,6 +80,7 @@ var functions = []function{
 	{"asinh", tensor.Asinh, math.Asinh, 4},
 	{"acosh", tensor.Acosh, math.Acosh, 4},
 	{"atanh", tensor.Atanh, math.Atanh, 4},
+	{"logit", tensor.Logit, logitRef, 4},
 	{"asin", tensor.Asin, math.Asin, 4},
 	{"acos", tensor.Acos, acosRef, 4},
 	{"atan", tensor.Atan, math.Atan, 4},
@@ -99,6 +100,14 @@ var functions = []function{
 
 // softplusRef is log(1 + e^x).
 func softplusRef(x float64) float64 { return max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))) }
+
+// logitRef is log(x/(1-x)), by the difference from 1/2 where that is exact.
+func logitRef(x float64) float64 {
+	if math.Abs(x-0.5) <= 0.25 {
+		return 2 * math.Atanh(2*x-1)
+	}
+	return math.Log(x) - math.Log1p(-x)
+}
 
 func eluRef(x float64) float64 {
 	if x > 0 {

@@ -62,7 +62,7 @@ func withSlopes(name string, shortForm, long func(x ...*uop.UOp) *uop.UOp, slope
 	if short(x[0]) && shortForm != nil {
 		f.long, value = long, shortForm
 	} else if wide := wideForm(name); wide != nil && x[0].DType == uop.Float64 {
-		f.long, value = long, func(x ...*uop.UOp) *uop.UOp { return wide(x[0]) }
+		f.long, value = long, wide
 	}
 	v := value(x...)
 	return v.Graph().New(uop.CustomGradient, v.DType, append([]*uop.UOp{v}, x...), f, nil)
@@ -70,13 +70,15 @@ func withSlopes(name string, shortForm, long func(x ...*uop.UOp) *uop.UOp, slope
 
 // smooth is withSlopes of one operand x; the derivative is a function of x and of the value y.
 func smooth(name string, shortForm, long func(x *uop.UOp) *uop.UOp, slope func(x, y *uop.UOp) *uop.UOp, x *uop.UOp) *uop.UOp {
-	of1 := func(f func(x *uop.UOp) *uop.UOp) func(x ...*uop.UOp) *uop.UOp {
-		if f == nil {
-			return nil
-		}
-		return func(x ...*uop.UOp) *uop.UOp { return f(x[0]) }
-	}
 	return withSlopes(name, of1(shortForm), of1(long), func(y *uop.UOp, x ...*uop.UOp) []*uop.UOp { return []*uop.UOp{slope(x[0], y)} }, x)
+}
+
+// of1 is a function of one number as one of several.
+func of1(f func(x *uop.UOp) *uop.UOp) func(x ...*uop.UOp) *uop.UOp {
+	if f == nil {
+		return nil
+	}
+	return func(x ...*uop.UOp) *uop.UOp { return f(x[0]) }
 }
 
 // rootOfSquare is sqrt(x^2 + c), |x| where that is no different and the square may be infinite.
@@ -130,6 +132,10 @@ func acosh(x *uop.UOp) *uop.UOp {
 
 func atanh(x *uop.UOp) *uop.UOp {
 	return smooth("atanh", atanhShort, atanhLong, func(x, _ *uop.UOp) *uop.UOp { return reciprocal(mul(sub(1, x), add(1, x))) }, x)
+}
+
+func logit(x *uop.UOp) *uop.UOp {
+	return smooth("logit", logitOf, logitLong, func(x, _ *uop.UOp) *uop.UOp { return reciprocal(mul(x, sub(1, x))) }, x)
 }
 
 func log1p(x *uop.UOp) *uop.UOp {

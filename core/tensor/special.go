@@ -251,8 +251,8 @@ func Acosh(x *uop.UOp) (*uop.UOp, error) { return run1("Acosh", inFloat(acosh), 
 // Atanh is the inverse hyperbolic tangent; NaN outside -1..1.
 func Atanh(x *uop.UOp) (*uop.UOp, error) { return run1("Atanh", inFloat(atanh), x) }
 
-// logit is log(x/(1-x)): near 1/2, where its logarithms cancel, 2 atanh(2x - 1).
-func logit(x *uop.UOp) *uop.UOp {
+// logitLong is log(x/(1-x)): near 1/2, where its logarithms cancel, 2 atanh(2x - 1).
+func logitLong(x *uop.UOp) *uop.UOp {
 	t := sub(mul(x, 2), 1) // exact between 1/4 and 3/4
 	near := le(abs(t), 0.5)
 	return where(near, mul(atanh(where(near, t, likeConst(t, 0))), 2), sub(log(x), log1p(neg(x))))

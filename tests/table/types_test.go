@@ -89,7 +89,7 @@ func TestTypesAndGradients(t *testing.T) {
 	}
 	// These depend on another operand: a source has the type of x, and bool is divided by numbers only.
 	partly := []string{"scatter", "scatter_reduce", "mod", "fmod", "floordiv", "idiv"}
-	casts := []string{"cast", "bitcast", "imag", "where"} // whether they have a gradient depends on the type; that of where is in the other operands
+	casts := []string{"cast", "bitcast", "imag", "angle", "where"} // whether they have a gradient depends on the type; that of where is in the other operands
 	if len(types) < 200 {
 		t.Errorf("%d operations", len(types))
 	}

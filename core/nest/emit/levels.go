@@ -431,7 +431,7 @@ func (im *emitter) tile(p *openBand, es []*env) {
 	if p.work != nil {
 		p.work(copies)
 	} else {
-		im.prefetch(p, copies)
+		im.prefetch(p.Band.Prefetch, copies, 0)
 		im.body(p.Leaf, copies)
 	}
 	im.at = outer

@@ -45,9 +45,7 @@ func (im *emitter) vectorReductionDynamic(p *plan.Reduction, copies []*env) {
 	var s *sums
 	im.Builder.Loop(r.Label(), count, func(l *ir.Loop) {
 		s = im.newSums(l, r, copies, int(ways), true)
-		for w := range ways {
-			s.step(int(w), linear{terms: []ir.Term{{V: l.Iter, Coef: step}}, off: w * lanes, lane: 1}, nil, true)
-		}
+		s.vectors(p, ways)
 	})
 	done := im.scaled(count, step)
 	if im.planned.Masks && p.Multiple%step != 0 {
@@ -169,6 +167,27 @@ func (s *sums) step(way int, at linear, tail *ir.Value, vectors bool) {
 			}
 			p.Next = next
 		}
+	}
+}
+
+// vectors emits an iteration of a vectorized loop: a step of each accumulator, behind the prefetches for a later one.
+func (s *sums) vectors(p *plan.Reduction, ways int64) {
+	at := func(way int64) linear {
+		return linear{terms: []ir.Term{{V: s.l.Iter, Coef: ways * p.Lanes}}, off: way * p.Lanes, lane: 1}
+	}
+	if len(p.Ahead) > 0 {
+		var inner []*env
+		for _, e := range s.copies {
+			for w := range ways {
+				d := newEnv(e)
+				d.linears.set(s.r.Rng, at(w))
+				inner = append(inner, d)
+			}
+		}
+		s.im.prefetch(p.Ahead, inner, plan.AheadBytes)
+	}
+	for w := range ways {
+		s.step(int(w), at(w), nil, true)
 	}
 }
 
@@ -309,9 +328,7 @@ func (im *emitter) vectorIterations(p *plan.Reduction, w width, copies []*env, v
 	if w.full > 0 {
 		im.Builder.Loop(r.Label(), im.Int(ir.I64, w.full), func(l *ir.Loop) {
 			s = im.sumsFrom(l, r, copies, int(w.ways), values)
-			for i := range w.ways {
-				s.step(int(i), linear{terms: []ir.Term{{V: l.Iter, Coef: step}}, off: i * lanes, lane: 1}, nil, true)
-			}
+			s.vectors(p, w.ways)
 		})
 	}
 	if w.rest > 0 {

@@ -97,6 +97,9 @@ func (p *Band) printSums(s *strings.Builder, k *Kernel, around *analysis.Region)
 			ways := n.Ways(p.copies(), p.trip(r))
 			fmt.Fprintf(s, ", %d steps an iteration", ways*n.Rounds(p.copies(), ways, p.trip(r)/ways))
 		}
+		if len(n.Ahead) > 0 {
+			fmt.Fprintf(s, ", %d streams ahead", len(n.Ahead))
+		}
 		if q := p.Workgroup.Of(r); q != nil {
 			fmt.Fprintf(s, " of %d steps", q.Stage)
 			for _, o := range q.Operands {

@@ -163,6 +163,8 @@ type Reduction struct {
 	Held bool
 	// siblings is the number of sums of the leaf: if there are many, each is unrolled less, to keep the code short.
 	siblings int64
+	// Ahead are the loads of a vectorized loop that are prefetched, AheadBytes before they are needed.
+	Ahead []*uop.UOp
 }
 
 // reduction plans a reduction loop and the loops inside; around is the enclosing band, nil for none.
@@ -206,8 +208,11 @@ func (pl *planner) reduction(r *analysis.Region, around *Band) {
 		return
 	}
 	pl.region(r, around)
-	if n.Form == Sequential && pl.goesOnInVectors(r) {
+	switch {
+	case n.Form == Sequential && pl.goesOnInVectors(r):
 		n.Form = AroundVectors
+	case n.Form == Along || n.Form == AlongUnknown:
+		pl.planAhead(n)
 	}
 	for _, in := range r.Loops() {
 		if s := pl.ReductionOf[in]; s != nil {
@@ -458,6 +463,23 @@ func (p *Band) planPrefetch(pl *planner) {
 		}
 		if s := pl.Slopes(p.Vec.Region.Rng).Of(index); s.Step == 1 && !s.Irregular {
 			p.Prefetch = append(p.Prefetch, u)
+		}
+	}
+}
+
+// AheadBytes is how far ahead of its use a stream is prefetched: so far that memory answers in time, and no further than L1 holds.
+const AheadBytes = 16 << 10
+
+// planAhead finds the streams that come from memory. The hardware prefetches them too late for a loop that does little else: 32 MiB take 0.65 of
+// the time, while streams that the caches hold take up to 1.1.
+func (pl *planner) planAhead(n *Reduction) {
+	for _, a := range n.Loop.Accesses(1, nil) {
+		b, index, gate, ok := pl.AddressOf(a.U.Src[0])
+		if !ok || b == nil || gate != nil || a.U.Op != uop.Load || b.Param < 0 || pl.m.Stream == 0 || b.Size*b.Kind.Size() < pl.m.Stream {
+			continue
+		}
+		if s := pl.Slopes(n.Loop.Rng).Of(index); s.Step == 1 && !s.Irregular {
+			n.Ahead = append(n.Ahead, a.U)
 		}
 	}
 }
