@@ -18,10 +18,11 @@ func lowerSort(ast *uop.UOp) (*Program, error) {
 	return p, nil
 }
 
-// Sorting says what a kernel sorts: rows of Length numbers of Bytes bytes, from buffer 1 to buffer 0.
+// Sorting says what a kernel sorts: rows of Length numbers of a type, from buffer 1 to buffer 0.
 type Sorting struct {
-	Bytes        int
+	DType        *uop.DType
 	Rows, Length int64
+	Descending   bool
 }
 
 // Sort is what a program sorts, nil if it is no SORT.
@@ -40,10 +41,11 @@ func (p *Program) Sort() *Sorting {
 			return nil
 		}
 	}
-	length := int64(sort.Arg.(uop.Num))
+	numbers := sort.Arg.(uop.Nums)
+	length := int64(numbers[0])
 	size := to.Src[0].DType.Size
 	if length <= 0 || size < 0 || size%length != 0 {
 		return nil
 	}
-	return &Sorting{sort.DType.Itemsize(), size / length, length}
+	return &Sorting{sort.DType, size / length, length, numbers[1] == 1}
 }

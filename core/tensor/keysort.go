@@ -44,7 +44,14 @@ func orderedByKeys(x *uop.UOp, axis int, descending bool) placed {
 	}
 	alone := sortedRows(m, at, []*uop.DType{dt}, func(m *uop.UOp, sort keySort) []*uop.UOp {
 		key, _ := sort(valueKey(m, descending), at, false)
-		return []*uop.UOp{keyValue(key, dt, descending)}
+		numbers := []int64{int64(at), 0, 0}
+		if descending {
+			numbers[1] = 1
+		}
+		if suitsNetwork(rows, n, false) {
+			numbers[2] = 1
+		}
+		return []*uop.UOp{known(sortedRowsAlone, keyValue(key, dt, descending), []*uop.UOp{m}, numbers)}
 	})
 	return placed{valueAlone(back(alone[0]), value, both[1]), places}
 }

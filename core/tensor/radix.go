@@ -102,12 +102,12 @@ func radixSort(rule statedRule, key *uop.UOp, keyBits int64, positions bool, num
 
 // suitsRows reports whether SORT takes less time than passes over digits, of which keys of few bits need few, or than a network if the rows
 // suit one: its rows fit in registers, or are long.
-func suitsRows(key *uop.UOp, positions, network bool) bool {
-	s, size := key.Shape(), int64(key.DType.Itemsize())
+func suitsRows(x *uop.UOp, axis int, positions, network bool) bool {
+	s, size := x.Shape(), int64(x.DType.Itemsize())
 	if !isNumbers(s) || size < 4 || size == 8 && positions {
 		return false
 	}
-	n := s[1].N
+	n := s[axis].N
 	if positions {
 		size = 8
 	}
@@ -117,18 +117,16 @@ func suitsRows(key *uop.UOp, positions, network bool) bool {
 // sortedInRegisters is how many bytes SORT sorts in registers; fewForRegisters elements leave most of them empty.
 const sortedInRegisters, fewForRegisters = 1 << 10, 48
 
-// rowSort is radixSort by SORT; with positions, by numbers that hold a key and a position.
-func rowSort(key *uop.UOp, positions bool) (sorted, at *uop.UOp) {
-	n, x := key.Shape()[1].N, key
-	if positions {
-		x = bitOr(shiftLeft(cast(key, uop.Uint64), int(32)), placesAlong(key, uop.Uint64))
-	}
-	x = x.ContiguousOp()
-	x = key.Graph().New(uop.Sort, x.DType, []*uop.UOp{x}, uop.Num(n), nil)
-	if !positions {
-		return x, nil
-	}
+// rowSort is radixSort with positions by SORT, of numbers that hold a key and a position.
+func rowSort(key *uop.UOp) (sorted, at *uop.UOp) {
+	x := sortRows(bitOr(shiftLeft(cast(key, uop.Uint64), int(32)), placesAlong(key, uop.Uint64)), 0)
 	return cast(shiftRight(x, 32), key.DType), cast(bitAnd(x, uop.Uint(1<<32-1)), uop.Int32)
+}
+
+// sortRows is SORT of each row of a matrix, with 1 in descending order.
+func sortRows(x *uop.UOp, descending int) *uop.UOp {
+	numbers := uop.Nums{int(x.Shape()[1].N), descending}
+	return x.Graph().New(uop.Sort, x.DType, []*uop.UOp{x.ContiguousOp()}, numbers, nil)
 }
 
 // sortDigits is radixSort for devices that run iterations in order.

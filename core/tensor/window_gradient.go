@@ -56,13 +56,14 @@ const (
 	passesOfTransform   // batch, length, elements beside, 1 for the inverse, the bits of the factor
 	sortedByDigits      // no gradient: 1 for positions, and 1 if these are the value
 	sortedByNetwork     // the same, and the axis that the rows were taken from
+	sortedRowsAlone     // no gradient: the axis, 1 for descending order, 1 for a network
 	sortedValues        // no gradient: the axis, 1 for descending order
 	sortedPositions     // the same
 	positionOfMax       // no gradient: the axes
 	positionOfMin
 )
 
-var statedNames = [...]string{"other", "product", "windows", "convolution", "gather", "take", "linear", "cholesky", "triangular_solve", "solve", "inverse", "qr", "eigh", "eig", "svd", "determinant", "lu", "pseudo_inverse", "holomorphic", "columns", "transposed_convolution", "recurrence", "unrolled", "alignment", "shares", "least_squares", "dynamic_slice", "dynamic_update_slice", "reduce_precision", "shared", "scattered_products", "roll", "transform", "radix_sort", "network_sort", "sort", "argsort", "argmax", "argmin"}
+var statedNames = [...]string{"other", "product", "windows", "convolution", "gather", "take", "linear", "cholesky", "triangular_solve", "solve", "inverse", "qr", "eigh", "eig", "svd", "determinant", "lu", "pseudo_inverse", "holomorphic", "columns", "transposed_convolution", "recurrence", "unrolled", "alignment", "shares", "least_squares", "dynamic_slice", "dynamic_update_slice", "reduce_precision", "shared", "scattered_products", "roll", "transform", "radix_sort", "network_sort", "row_sort", "sort", "argsort", "argmax", "argmin"}
 
 // A rule without a name does not compile.
 var _ = [1]struct{}{}[len(statedNames)-1-int(positionOfMin)]
@@ -106,15 +107,21 @@ func (s stated) IsLate(u *uop.UOp, sorts uop.Sorts) bool {
 	case sortedByNetwork, passesOfTransform:
 		return true
 	case sortedByDigits:
-		return sorts == uop.SortsParallel && (s.numbers[0] == 0 || u.Src[1].DType.Itemsize() <= 4) || sorts == uop.SortsByRow && suitsRows(u.Src[1], s.numbers[0] == 1, false)
+		return sorts == uop.SortsParallel && (s.numbers[0] == 0 || u.Src[1].DType.Itemsize() <= 4) || sorts == uop.SortsByRow && s.numbers[0] == 1 && suitsRows(u.Src[1], 1, true, false)
+	case sortedRowsAlone:
+		axis, network := s.numbers[0], s.numbers[2] == 1
+		return sorts == uop.SortsByRow && (axis == 1 || !network) && suitsRows(u.Src[1], axis, false, network)
 	}
 	return false
 }
 
 // Late is that network or SORT. Keys and their positions are sorted once.
 func (s stated) Late(u *uop.UOp, sorts uop.Sorts, made map[*uop.UOp][]*uop.UOp) *uop.UOp {
-	if s.rule == passesOfTransform {
+	switch s.rule {
+	case passesOfTransform:
 		return passes(u.Src[1], s.numbers, sorts)
+	case sortedRowsAlone:
+		return transpose(sortRows(transpose(u.Src[1], s.numbers[0], 1), s.numbers[1]), 1, s.numbers[0])
 	}
 	key, positions, which := u.Src[1], s.numbers[0] == 1, s.numbers[1]
 	numbers := slices.Clone(s.numbers)
@@ -130,8 +137,8 @@ func (s stated) Late(u *uop.UOp, sorts uop.Sorts, made map[*uop.UOp][]*uop.UOp) 
 func (s stated) sorted(key *uop.UOp, sorts uop.Sorts, positions bool) (sorted, at *uop.UOp) {
 	network := s.rule == sortedByNetwork
 	inRows := network && s.numbers[2] == 1
-	if sorts == uop.SortsByRow && suitsRows(key, positions, network) && (inRows || !network) {
-		return rowSort(key, positions)
+	if sorts == uop.SortsByRow && positions && suitsRows(key, 1, true, network) && (inRows || !network) {
+		return rowSort(key)
 	}
 	key = transpose(key, 0, 1)
 	if inRows {
@@ -228,7 +235,7 @@ func (s stated) Gradient(g, u *uop.UOp) []*uop.UOp {
 		return []*uop.UOp{nil, transformRule(g, u)}
 	case gradientOfPrecision:
 		return []*uop.UOp{nil, reducePrecision(g, s.numbers[0], s.numbers[1])}
-	case sortedByDigits, sortedByNetwork, sortedValues, sortedPositions, positionOfMax, positionOfMin:
+	case sortedByDigits, sortedByNetwork, sortedRowsAlone, sortedValues, sortedPositions, positionOfMax, positionOfMin:
 		return make([]*uop.UOp, len(u.Src))
 	}
 	return []*uop.UOp{nil, g}

@@ -163,7 +163,7 @@ type made struct {
 
 func (d *Device) render(p *lower.Program, c plan.Choice) (m made, err error) {
 	if s := p.Sort(); s != nil {
-		m.sorting = &code.Sorting{Name: p.Name, Rows: s.Rows, Length: s.Length, Bytes: s.Bytes}
+		m.sorting = sorting(p.Name, s)
 		m.specs, err = m.sorting.Specs()
 		return m, err
 	}
@@ -187,10 +187,25 @@ func (d *Device) render(p *lower.Program, c plan.Choice) (m made, err error) {
 	return m, m.add(k, d.features)
 }
 
+// sorting is the kernel of a SORT.
+func sorting(name string, s *lower.Sorting) *code.Sorting {
+	out := &code.Sorting{Name: name, Rows: s.Rows, Length: s.Length, Bytes: s.DType.Itemsize()}
+	switch {
+	case s.DType.IsFloat():
+		out.Kind = code.SortFloats
+	case !s.DType.IsUnsigned():
+		out.Kind = code.SortSigned
+	}
+	if s.Descending {
+		out.Kind |= code.SortDescending
+	}
+	return out
+}
+
 // List is the machine code of a kernel in assembler syntax, with the minimal time of its blocks.
 func (d *Device) List(p *lower.Program) (language, code string, err error) {
 	if s := p.Sort(); s != nil {
-		return "C", fmt.Sprintf("poly_native_sort%d(args, %d)", 8*s.Bytes, s.Length), nil
+		return "C", fmt.Sprintf("poly_native_sort%d(args, %d, %d)", 8*s.DType.Itemsize(), s.Length, sorting(p.Name, s).Kind), nil
 	}
 	k, _, err := nest.CompileAs(p.Name, p.Linear, d.machine, d.tuner.Choice(p))
 	if err != nil {

@@ -17,6 +17,8 @@
 #define OF_UNSIGNED(f) f##_epu32
 #define COMPARE(f) f##_epu32_mask
 #define SET1(x) _mm512_set1_epi32((int)(x))
+#define INFINITE 0x7f800000u
+#define NAN_BITS 0x7fc00000u
 #include "sort_lanes.h"
 #undef LANES
 #undef NUMBER
@@ -26,6 +28,8 @@
 #undef OF_UNSIGNED
 #undef COMPARE
 #undef SET1
+#undef INFINITE
+#undef NAN_BITS
 
 #define LANES 8
 #define NUMBER uint64_t
@@ -35,5 +39,7 @@
 #define OF_UNSIGNED(f) f##_epu64
 #define COMPARE(f) f##_epu64_mask
 #define SET1(x) _mm512_set1_epi64((long long)(x))
+#define INFINITE 0x7ff0000000000000u
+#define NAN_BITS 0x7ff8000000000001u
 #include "sort_lanes.h"
 #endif

@@ -16,13 +16,23 @@ import (
 	"polygrad/exec/pages"
 )
 
-// Sorting is a kernel that sorts rows of Length unsigned numbers of Bytes bytes, 4 or 8: its buffers are the sorted numbers, and the others. It
+// Sorting is a kernel that sorts rows of Length numbers of Bytes bytes, 4 or 8: its buffers are the sorted numbers, and the others. It
 // needs AVX-512.
 type Sorting struct {
 	Name         string
 	Rows, Length int64
 	Bytes        int
+	Kind         SortKind
 }
+
+// SortKind are kinds of numbers, unsigned ones otherwise, and their order; NaN is the greatest number.
+type SortKind uint32
+
+const (
+	SortFloats     SortKind = C.POLY_FLOATS
+	SortSigned     SortKind = C.POLY_SIGNED
+	SortDescending SortKind = C.POLY_DESCENDING
+)
 
 // sharedFrom is the length of the shortest row that threads share, where there are fewer rows than threads.
 const sharedFrom = 1 << 16
@@ -69,12 +79,13 @@ func (s Sorting) parts() int64 {
 	return int64(min(2*threads, C.POLY_MOST_PARTS))
 }
 
-// call is code that calls a function with three more arguments.
+// call is code that calls a function with four more arguments.
 func (s Sorting) call(entry C.uintptr_t, step int) []byte {
-	// mov rsi, length; mov edx, step; mov ecx, parts; mov rax, entry; jmp rax
+	// mov rsi, length; mov edx, kind; mov ecx, parts; mov r8d, step; mov rax, entry; jmp rax
 	text := binary.LittleEndian.AppendUint64([]byte{0x48, 0xbe}, uint64(s.Length))
-	text = binary.LittleEndian.AppendUint32(append(text, 0xba), uint32(step))
+	text = binary.LittleEndian.AppendUint32(append(text, 0xba), uint32(s.Kind))
 	text = binary.LittleEndian.AppendUint32(append(text, 0xb9), uint32(s.parts()))
+	text = binary.LittleEndian.AppendUint32(append(text, 0x41, 0xb8), uint32(step))
 	text = binary.LittleEndian.AppendUint64(append(text, 0x48, 0xb8), uint64(entry))
 	return append(text, 0xff, 0xe0)
 }

@@ -1,12 +1,41 @@
 /* Included by sort.c once for each type of numbers: LANES of them, each a NUMBER, are a vector.
  *
  * A part of a row is split by a pivot into two buffers, of which one may be where it was. Up to ROWS vectors are
- * sorted in registers: each lane by a network of comparisons, then neighbouring lanes are merged into sequences of twice the length. */
+ * sorted in registers: each lane by a network of comparisons, then neighbouring lanes are merged into sequences of twice the length.
+ *
+ * What is sorted are keys, unsigned numbers in the order of elements: the first pass over elements makes them, and what stores sorted keys makes
+ * elements again. */
 
 enum { NAME(ROWS) = 16, NAME(SMALL) = NAME(ROWS) * LANES };
 
 #define V __m512i
 #define MOST ((NUMBER)-1)
+
+/* How keys are made of elements: NaN becomes one NaN, bits of negative elements are flipped, then those of all. */
+typedef struct {
+  NUMBER negative, all, most, nan;
+} NAME(form);
+
+static NAME(form) NAME(form_of)(unsigned kind) {
+  NUMBER top = ~(MOST >> 1);
+  NAME(form) f = {kind & POLY_FLOATS ? MOST >> 1 : 0, kind & (POLY_FLOATS | POLY_SIGNED) ? top : 0, MOST, 0};
+  if (kind & POLY_DESCENDING) f.all ^= MOST;
+  if (kind & POLY_FLOATS) f.most = INFINITE, f.nan = NAN_BITS;
+  return f;
+}
+
+ALWAYS V NAME(keys)(V v, const NAME(form) *f) {
+  MASK nan = COMPARE(_mm512_cmpgt)(_mm512_and_si512(v, SET1(MOST >> 1)), SET1(f->most));
+  v = OF(_mm512_mask_mov)(v, nan, SET1(f->nan));
+  V negative = OF(_mm512_srai)(v, 8 * sizeof(NUMBER) - 1);
+  return _mm512_xor_si512(_mm512_xor_si512(v, _mm512_and_si512(negative, SET1(f->negative))), SET1(f->all));
+}
+
+ALWAYS V NAME(elements)(V v, const NAME(form) *f) {
+  v = _mm512_xor_si512(v, SET1(f->all));
+  V negative = OF(_mm512_srai)(v, 8 * sizeof(NUMBER) - 1);
+  return _mm512_xor_si512(v, _mm512_and_si512(negative, SET1(f->negative)));
+}
 
 ALWAYS V NAME(at_lanes)(int flipped) {
 #if LANES == 16
@@ -116,8 +145,8 @@ ALWAYS void NAME(sort_vectors)(V *v, int rows) {
 
 ALWAYS MASK NAME(first)(uint64_t n) { return (MASK)_bzhi_u32(0xffff, n > LANES ? LANES : (unsigned)n); }
 
-/* Sorts up to so many vectors in registers. */
-ALWAYS void NAME(in_registers)(const NUMBER *from, NUMBER *to, uint64_t n, int rows) {
+/* Sorts up to so many vectors in registers, of which keys are made, or were. */
+ALWAYS void NAME(in_registers)(const NUMBER *from, NUMBER *to, uint64_t n, int rows, const NAME(form) *f, int made) {
   V v[NAME(ROWS)];
   uint64_t whole = n / LANES;
   MASK last = NAME(first)(n % LANES);
@@ -128,9 +157,17 @@ ALWAYS void NAME(in_registers)(const NUMBER *from, NUMBER *to, uint64_t n, int r
     else
       v[i] = OF(_mm512_mask_loadu)(SET1(MOST), (uint64_t)i == whole ? last : 0, from + i * LANES);
   }
+  if (!made) {
+#pragma GCC unroll 16
+    for (int i = 0; i < rows; i++) {
+      MASK there = (uint64_t)i < whole ? (MASK)-1 : (uint64_t)i == whole ? last : 0;
+      v[i] = OF(_mm512_mask_mov)(SET1(MOST), there, NAME(keys)(v[i], f));
+    }
+  }
   NAME(sort_vectors)(v, rows);
 #pragma GCC unroll 16
   for (int i = 0; i < rows; i++) {
+    v[i] = NAME(elements)(v[i], f);
     if (i < rows / 2 || (uint64_t)i < whole)
       _mm512_storeu_si512(to + i * LANES, v[i]);
     else if ((uint64_t)i == whole)
@@ -138,29 +175,26 @@ ALWAYS void NAME(in_registers)(const NUMBER *from, NUMBER *to, uint64_t n, int r
   }
 }
 
-static void __attribute__((noinline)) NAME(small)(const NUMBER *from, NUMBER *to, uint64_t n) {
-  if (n <= LANES) {
-    MASK m = NAME(first)(n);
-    V v = OF(_mm512_mask_loadu)(SET1(MOST), m, from);
-    NAME(sort_vectors)(&v, 1);
-    OF(_mm512_mask_storeu)(to, m, v);
-  } else if (n <= 2 * LANES) {
-    NAME(in_registers)(from, to, n, 2);
-  } else if (n <= 4 * LANES) {
-    NAME(in_registers)(from, to, n, 4);
-  } else if (n <= 8 * LANES) {
-    NAME(in_registers)(from, to, n, 8);
-  } else {
-    NAME(in_registers)(from, to, n, 16);
-  }
+static void __attribute__((noinline)) NAME(small)(const NUMBER *from, NUMBER *to, uint64_t n, const NAME(form) *f, int made) {
+  if (n <= LANES)
+    NAME(in_registers)(from, to, n, 1, f, made);
+  else if (n <= 2 * LANES)
+    NAME(in_registers)(from, to, n, 2, f, made);
+  else if (n <= 4 * LANES)
+    NAME(in_registers)(from, to, n, 4, f, made);
+  else if (n <= 8 * LANES)
+    NAME(in_registers)(from, to, n, 8, f, made);
+  else
+    NAME(in_registers)(from, to, n, 16, f, made);
 }
 
 /* The middle one of the medians, lane by lane, of three or nine vectors from all over. */
-static NUMBER NAME(pivot)(const NUMBER *from, uint64_t n) {
+static NUMBER NAME(pivot)(const NUMBER *from, uint64_t n, const NAME(form) *f, int made) {
   enum { MANY = 1 << 12 };
   int chunks = n < MANY ? 3 : 9;
   V v[9];
   for (int i = 0; i < chunks; i++) v[i] = _mm512_loadu_si512(from + (n - LANES) / (unsigned)(chunks - 1) * (unsigned)i);
+  for (int i = 0; !made && i < chunks; i++) v[i] = NAME(keys)(v[i], f);
   for (; chunks > 1; chunks /= 3) {
     for (int i = 0; i < chunks / 3; i++) {
       V a = v[3 * i], b = v[3 * i + 1], c = v[3 * i + 2];
@@ -181,13 +215,14 @@ ALWAYS NUMBER *NAME(append)(NUMBER *to, V v, MASK m) {
   return to + k;
 }
 
-/* Splits n numbers: those that are less than the pivot, or with equal set not greater, go to low, the rest to high; returns how many go to
+/* Splits n numbers, with a form elements: those that are less than the pivot, or with equal set not greater, go to low, the rest to high; returns how many go to
  * low. Both have room for n, as vectors are stored whole, and one may be from: as many numbers have been read as are written. */
-ALWAYS uint64_t NAME(split)(const NUMBER *from, NUMBER *low, NUMBER *high, uint64_t n, NUMBER pivot, int equal) {
+ALWAYS uint64_t NAME(split)(const NUMBER *from, NUMBER *low, NUMBER *high, uint64_t n, NUMBER pivot, int equal, const NAME(form) *f) {
   V p = SET1(pivot);
   const NUMBER *begin = low;
 #define SPLIT(v)                                                                \
   do {                                                                          \
+    if (f) v = NAME(keys)(v, f);                                                \
     MASK m = equal ? COMPARE(_mm512_cmple)(v, p) : COMPARE(_mm512_cmplt)(v, p); \
     unsigned k = (unsigned)_mm_popcnt_u32(m);                                   \
     _mm512_storeu_si512(low, OF(_mm512_maskz_compress)(m, v));                  \
@@ -211,6 +246,7 @@ ALWAYS uint64_t NAME(split)(const NUMBER *from, NUMBER *low, NUMBER *high, uint6
 #undef SPLIT
   MASK there = NAME(first)(n - i);
   V v = OF(_mm512_maskz_loadu)(there, from + i);
+  if (f) v = NAME(keys)(v, f);
   MASK m = there & (equal ? COMPARE(_mm512_cmple)(v, p) : COMPARE(_mm512_cmplt)(v, p));
   low = NAME(append)(low, v, m);
   NAME(append)(high, v, there & (MASK)~m);
@@ -237,52 +273,64 @@ static void __attribute__((noinline)) NAME(heap_sort)(NUMBER *x, uint64_t n) {
   }
 }
 
-/* Sorts n numbers into a buffer, by way of another one; from is one of the two, or read only. */
-static void NAME(sort_part)(const NUMBER *from, NUMBER *to, NUMBER *other, uint64_t n, int depth) {
+ALWAYS void NAME(store_elements)(NUMBER *to, const NUMBER *from, uint64_t n, const NAME(form) *f) {
+  for (uint64_t i = 0; i < n; i += LANES) {
+    MASK there = NAME(first)(n - i);
+    OF(_mm512_mask_storeu)(to + i, there, NAME(elements)(OF(_mm512_maskz_loadu)(there, from + i), f));
+  }
+}
+
+/* Sorts n elements into a buffer, by way of another one; from, which has elements or the keys made of them, is one of the two, or read only. */
+static void NAME(sort_part)(const NUMBER *from, NUMBER *to, NUMBER *other, uint64_t n, int depth, const NAME(form) *f, int made) {
   while (n > NAME(SMALL)) {
     if (depth-- == 0) {
       memmove(to, from, n * sizeof(NUMBER));
       NAME(heap_sort)(to, n);
+      NAME(store_elements)(to, to, n, f);
       return;
     }
-    NUMBER pivot = NAME(pivot)(from, n);
-    uint64_t k = NAME(split)(from, to, other, n, pivot, 1);
-    if (k == n) { /* the pivot is the greatest: its equals are in place */
-      k = NAME(split)(to, to, other, n, pivot, 0);
-      for (uint64_t i = k; i < n; i++) to[i] = pivot;
+    NUMBER pivot = NAME(pivot)(from, n, f, made);
+    uint64_t k = made ? NAME(split)(from, to, other, n, pivot, 1, NULL) : NAME(split)(from, to, other, n, pivot, 1, f);
+    made = 1;
+    if (k == n) { /* the pivot is the greatest: its equals, which go behind, are sorted */
+      k = NAME(split)(to, to, other, n, pivot, 0, NULL);
+      NAME(store_elements)(to + k, other, n - k, f);
     } else {
-      NAME(sort_part)(other, to + k, other, n - k, depth);
+      NAME(sort_part)(other, to + k, other, n - k, depth, f, 1);
       other += n - k;
     }
     n = k;
     from = to;
   }
-  if (n > 0) NAME(small)(from, to, n);
+  if (n > 0) NAME(small)(from, to, n, f, made);
 }
 
 ALWAYS int NAME(depth)(uint64_t n) { return 2 * (64 - __builtin_clzll(n | 1)); }
 
-void NAME(poly_native_sort)(const uint64_t *args, uint64_t n) {
+void NAME(poly_native_sort)(const uint64_t *args, uint64_t n, unsigned kind) {
   NUMBER *to = (NUMBER *)(uintptr_t)args[0], *other = (NUMBER *)(uintptr_t)args[4];
   const NUMBER *from = (const NUMBER *)(uintptr_t)args[1];
+  NAME(form) f = NAME(form_of)(kind);
   for (uint64_t row = args[2]; row < args[2] + args[3]; row++)
-    NAME(sort_part)(from + row * n, to + row * n, other, n, NAME(depth)(n));
+    NAME(sort_part)(from + row * n, to + row * n, other, n, NAME(depth)(n), &f, 0);
 }
 
-/* Numbers from all over a row, sorted, say where parts end: the greatest numbers of all but the last one. */
-static void NAME(choose)(const NUMBER *from, uint64_t n, NUMBER *pivots, uint64_t parts) {
+/* Elements from all over a row, sorted, say where parts end: the greatest keys of all but the last one. */
+static void NAME(choose)(const NUMBER *from, uint64_t n, NUMBER *pivots, uint64_t parts, const NAME(form) *f) {
   enum { SAMPLES = 1 << 10 };
   NUMBER some[SAMPLES], other[SAMPLES];
   for (uint64_t i = 0; i < SAMPLES; i++) some[i] = from[n / SAMPLES * i];
-  NAME(sort_part)(some, some, other, SAMPLES, NAME(depth)(SAMPLES));
+  NAME(sort_part)(some, some, other, SAMPLES, NAME(depth)(SAMPLES), f, 0);
+  for (uint64_t i = 0; i < SAMPLES; i += LANES) _mm512_storeu_si512(some + i, NAME(keys)(_mm512_loadu_si512(some + i), f));
   for (uint64_t i = 1; i < parts; i++) pivots[i - 1] = some[SAMPLES / parts * i];
 }
 
-/* Counts how many of n numbers belong to each part, or appends them to the parts. */
-ALWAYS void NAME(distribute)(const NUMBER *from, uint64_t n, const NUMBER *pivots, uint64_t parts, uint64_t *counts, NUMBER **ends) {
+/* Counts how many of n elements belong to each part, or appends their keys to the parts. */
+ALWAYS void NAME(distribute)(const NUMBER *from, uint64_t n, const NUMBER *pivots, uint64_t parts, uint64_t *counts, NUMBER **ends,
+                             const NAME(form) *f) {
   for (uint64_t i = 0; i < n; i += LANES) {
     MASK left = NAME(first)(n - i);
-    V v = OF(_mm512_maskz_loadu)(left, from + i);
+    V v = NAME(keys)(OF(_mm512_maskz_loadu)(left, from + i), f);
     for (uint64_t part = 0; part < parts; part++) {
       MASK m = part == parts - 1 ? left : left & COMPARE(_mm512_cmple)(v, SET1(pivots[part]));
       if (ends)
@@ -295,8 +343,9 @@ ALWAYS void NAME(distribute)(const NUMBER *from, uint64_t n, const NUMBER *pivot
 }
 
 /* A step of threads that share a row, for some of its shares, or parts: args are to, other, from, table, the first one, how many. Step 0 chooses
- * pivots, 1 counts the numbers of a share that belong to each part, 2 moves them there, in the other buffer, 3 sorts a part. */
-void NAME(poly_native_sort_shared)(const uint64_t *args, uint64_t n, unsigned step, unsigned parts) {
+ * pivots, 1 counts the elements of a share that belong to each part, 2 moves their keys there, in the other buffer, 3 sorts a part. */
+void NAME(poly_native_sort_shared)(const uint64_t *args, uint64_t n, unsigned kind, unsigned parts, unsigned step) {
+  NAME(form) f = NAME(form_of)(kind);
   NUMBER *to = (NUMBER *)(uintptr_t)args[0], *other = (NUMBER *)(uintptr_t)args[1];
   const NUMBER *from = (const NUMBER *)(uintptr_t)args[2];
   NUMBER *pivots = (NUMBER *)(uintptr_t)args[3];
@@ -304,13 +353,13 @@ void NAME(poly_native_sort_shared)(const uint64_t *args, uint64_t n, unsigned st
   for (uint64_t item = args[4]; item < args[4] + args[5]; item++) {
     uint64_t begin = n / parts * item, size = item + 1 < parts ? n / parts : n - begin, *own = counts + item * parts;
     if (step == 0) {
-      NAME(choose)(from, n, pivots, parts);
+      NAME(choose)(from, n, pivots, parts, &f);
     } else if (step == 1) {
       memset(own, 0, parts * sizeof *own);
       if (parts == 2)
-        NAME(distribute)(from + begin, size, pivots, 2, own, NULL);
+        NAME(distribute)(from + begin, size, pivots, 2, own, NULL, &f);
       else
-        NAME(distribute)(from + begin, size, pivots, parts, own, NULL);
+        NAME(distribute)(from + begin, size, pivots, parts, own, NULL, &f);
     } else {
       NUMBER *ends[POLY_MOST_PARTS];
       uint64_t at = 0;
@@ -320,13 +369,13 @@ void NAME(poly_native_sort_shared)(const uint64_t *args, uint64_t n, unsigned st
           if (share == item) ends[part] = other + at;
           at += counts[share * parts + part];
         }
-        if (step == 3 && part == item) NAME(sort_part)(other + begin, to + begin, other + begin, at - begin, NAME(depth)(n));
+        if (step == 3 && part == item) NAME(sort_part)(other + begin, to + begin, other + begin, at - begin, NAME(depth)(n), &f, 1);
       }
       begin = n / parts * item;
       if (step == 2 && parts == 2)
-        NAME(distribute)(from + begin, size, pivots, 2, NULL, ends);
+        NAME(distribute)(from + begin, size, pivots, 2, NULL, ends, &f);
       else if (step == 2)
-        NAME(distribute)(from + begin, size, pivots, parts, NULL, ends);
+        NAME(distribute)(from + begin, size, pivots, parts, NULL, ends, &f);
     }
   }
 }

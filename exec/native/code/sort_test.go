@@ -3,6 +3,8 @@
 package code
 
 import (
+	"cmp"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -39,7 +41,7 @@ func TestSort(t *testing.T) {
 	if !cpuid.CPU.Supports(cpuid.AVX512F, cpuid.AVX512BW, cpuid.AVX512DQ, cpuid.AVX512VL, cpuid.BMI2) {
 		t.Skip("this processor has no AVX-512")
 	}
-	lengths := []int{1000, 4095, 70001}
+	lengths := []int{1000, 4095, 65536, 70001}
 	for n := 1; n < 300; n += 1 + n/40 {
 		lengths = append(lengths, n)
 	}
@@ -49,8 +51,12 @@ func TestSort(t *testing.T) {
 				for _, number := range []int{1, 2, 4} { // fewer rows than threads: these share long ones
 					before := threads
 					threads = number
-					sortRows[uint32](t, 1+number%2, n, element)
-					sortRows[uint64](t, 1+number/4, n, element)
+					for kind := range 2 * SortDescending {
+						if (n+int(kind))%3 == 0 {
+							sortRows[uint32](t, 1+number%2, n, kind, element)
+							sortRows[uint64](t, 1+number/4, n, kind, element)
+						}
+					}
 					threads = before
 				}
 			}
@@ -59,11 +65,11 @@ func TestSort(t *testing.T) {
 }
 
 // sortRows compares rows with sorted ones. What lies behind them, and what is sorted, stays.
-func sortRows[V uint32 | uint64](t *testing.T, rows, n int, element func(i, n uint64, next func() uint64) uint64) {
+func sortRows[V uint32 | uint64](t *testing.T, rows, n int, kind SortKind, element func(i, n uint64, next func() uint64) uint64) {
 	t.Helper()
 	const behind = 12345
 	var size V
-	sorting := Sorting{"sort", int64(rows), int64(n), int(unsafe.Sizeof(size))}
+	sorting := Sorting{"sort", int64(rows), int64(n), int(unsafe.Sizeof(size)), kind}
 	specs, err := sorting.Specs()
 	if err != nil {
 		t.Fatal(err)
@@ -89,7 +95,7 @@ func sortRows[V uint32 | uint64](t *testing.T, rows, n int, element func(i, n ui
 	to[rows*n] = behind
 	want := slices.Clone(from)
 	for row := range rows {
-		slices.Sort(want[row*n : (row+1)*n])
+		slices.SortStableFunc(want[row*n:(row+1)*n], func(a, b V) int { return ordered(kind, a, b) })
 	}
 	before := slices.Clone(from)
 	if err := run([]unsafe.Pointer{unsafe.Pointer(&to[0]), unsafe.Pointer(&from[0])}, nil); err != nil {
@@ -101,17 +107,54 @@ func sortRows[V uint32 | uint64](t *testing.T, rows, n int, element func(i, n ui
 	if !slices.Equal(from, before) {
 		t.Errorf("rows of %d: the source changed", n)
 	}
-	if got := to[:rows*n]; !slices.Equal(got, want) {
+	got := to[:rows*n]
+	same := func(a, b V) bool {
+		return a == b || kind&SortFloats != 0 && math.IsNaN(float(a)) && math.IsNaN(float(b))
+	}
+	if !slices.EqualFunc(got, want, same) {
 		i := 0
-		for got[i] == want[i] {
+		for same(got[i], want[i]) {
 			i++
 		}
 		t.Fatalf("rows of %d: element %d is %d, expected %d", n, i, got[i], want[i])
 	}
 }
 
+// float is the number that has these bits.
+func float[V uint32 | uint64](v V) float64 {
+	if unsafe.Sizeof(v) == 4 {
+		return float64(math.Float32frombits(uint32(v)))
+	}
+	return math.Float64frombits(uint64(v))
+}
+
+// ordered compares numbers by their values; -0 comes before 0.
+func ordered[V uint32 | uint64](kind SortKind, a, b V) (order int) {
+	top := V(1) << (8*unsafe.Sizeof(a) - 1)
+	x, y := float(a), float(b)
+	switch {
+	case kind&SortFloats == 0 && kind&SortSigned == 0:
+		order = cmp.Compare(a, b)
+	case kind&SortFloats == 0:
+		order = cmp.Compare(a^top, b^top)
+	case math.IsNaN(x) && math.IsNaN(y):
+	case math.IsNaN(x):
+		order = 1
+	case math.IsNaN(y):
+		order = -1
+	case x == y:
+		order = cmp.Compare(b&top, a&top)
+	default:
+		order = cmp.Compare(x, y)
+	}
+	if kind&SortDescending != 0 {
+		return -order
+	}
+	return order
+}
+
 func TestSortOfBytes(t *testing.T) {
-	if _, err := (Sorting{"sort", 1, 10, 1}).Specs(); err == nil {
+	if _, err := (Sorting{"sort", 1, 10, 1, 0}).Specs(); err == nil {
 		t.Error("numbers of one byte: no error")
 	}
 }
