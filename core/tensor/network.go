@@ -33,7 +33,7 @@ func wholeVectors(rows int64) int64 { return (rows + networkRows - 1) / networkR
 func networkSort(key *uop.UOp, positions bool) (sorted, at *uop.UOp) {
 	n, dt := key.Shape()[0].N, key.DType
 	if positions && dt.Itemsize() > 4 {
-		return sortHalves(key)
+		return sortHalves(key, 0, func(key *uop.UOp) (sorted, at *uop.UOp) { return networkSort(key, true) })
 	}
 	x := key
 	if dt.Itemsize() < 4 {
@@ -98,13 +98,12 @@ func mergeBlocks(block int, parts ...*uop.UOp) *uop.UOp {
 	return parts[0]
 }
 
-// sortHalves is networkSort with positions of keys of 64 bits, by two sorts: by the low halves, then by the high ones, of which equal ones
-// keep their order.
-func sortHalves(key *uop.UOp) (sorted, at *uop.UOp) {
-	_, first := networkSort(cast(bitAnd(key, uop.Uint(1<<32-1)), uop.Uint32), true)
-	_, second := networkSort(gather(cast(shiftRight(key, 32), uop.Uint32), 0, first), true)
-	at = gather(first, 0, second)
-	return gather(key, 0, at), at
+// sortHalves sorts keys of 64 bits, with positions, along an axis by two stable sorts of keys of 32 bits: by the low halves, then by the high ones.
+func sortHalves(key *uop.UOp, axis int, sort func(key *uop.UOp) (sorted, at *uop.UOp)) (sorted, at *uop.UOp) {
+	_, first := sort(cast(bitAnd(key, uop.Uint(1<<32-1)), uop.Uint32))
+	_, second := sort(gather(cast(shiftRight(key, 32), uop.Uint32), axis, first))
+	at = gather(first, axis, second)
+	return gather(key, axis, at), at
 }
 
 // networkStep compares elements of the first axis whose positions differ in so many bits from the bit low on; mirrored says that

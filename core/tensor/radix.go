@@ -104,14 +104,17 @@ func radixSort(rule statedRule, key *uop.UOp, keyBits int64, positions bool, num
 // suit one: its rows fit in registers, or are long.
 func suitsRows(x *uop.UOp, axis int, positions, network bool) bool {
 	s, size := x.Shape(), int64(x.DType.Itemsize())
-	if !isNumbers(s) || size < 4 || size == 8 && positions {
+	if !isNumbers(s) || size < 4 {
 		return false
+	}
+	if !network {
+		return true
 	}
 	n := s[axis].N
 	if positions {
-		size = 8
+		size *= 2
 	}
-	return !network || n > fewForRegisters && n*size <= sortedInRegisters || n >= networkRow && !positions
+	return n > fewForRegisters && n*size <= sortedInRegisters || n >= networkRow && !positions
 }
 
 // sortedInRegisters is how many bytes SORT sorts in registers; fewForRegisters elements leave most of them empty.
@@ -119,6 +122,9 @@ const sortedInRegisters, fewForRegisters = 1 << 10, 48
 
 // rowSort is radixSort with positions by SORT, of numbers that hold a key and a position.
 func rowSort(key *uop.UOp) (sorted, at *uop.UOp) {
+	if key.DType.Itemsize() == 8 {
+		return sortHalves(key, 1, rowSort)
+	}
 	x := sortRows(bitOr(shiftLeft(cast(key, uop.Uint64), int(32)), placesAlong(key, uop.Uint64)), 0)
 	return cast(shiftRight(x, 32), key.DType), cast(bitAnd(x, uop.Uint(1<<32-1)), uop.Int32)
 }

@@ -312,7 +312,7 @@ void NAME(poly_native_sort)(const uint64_t *args, uint64_t n, unsigned kind) {
   const NUMBER *from = (const NUMBER *)(uintptr_t)args[1];
   NAME(form) f = NAME(form_of)(kind);
   for (uint64_t row = args[2]; row < args[2] + args[3]; row++)
-    NAME(sort_part)(from + row * n, to + row * n, other, n, NAME(depth)(n), &f, 0);
+    NAME(sort_part)(from + row * n, to + row * n, other, n, NAME(depth)(n), &f, f.all == 0);
 }
 
 /* Elements from all over a row, sorted, say where parts end: the greatest keys of all but the last one. */
