@@ -94,7 +94,7 @@ func sortedRows(m *uop.UOp, axis int, types []*uop.DType, f func(m *uop.UOp, sor
 
 // sortByDigits is a keySort.
 func sortByDigits(key *uop.UOp, axis int, positions bool) (sorted, at *uop.UOp) {
-	return sortBy(sortedByDigits, key, axis, positions)
+	return sortBy(sortedByDigits, key, axis, positions, 8*key.DType.Itemsize())
 }
 
 // sortByNetwork is a keySort.

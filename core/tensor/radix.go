@@ -83,7 +83,7 @@ func digitWidth(bits, n int64) int64 {
 
 // radixOrder gives the positions, int32, that sort each row of the last axis of the keys, of shape (rows, n), which have so many bits.
 func radixOrder(key *uop.UOp, keyBits int64) *uop.UOp {
-	_, at := radixSort(sortedByDigits, key, keyBits, true)
+	_, at := radixSort(sortedByDigits, key, keyBits, true, int(keyBits))
 	return at
 }
 
@@ -116,6 +116,9 @@ func suitsRows(x *uop.UOp, axis int, positions, network bool) bool {
 	}
 	return n > fewForRegisters && n*size <= sortedInRegisters || n >= networkRow && !positions
 }
+
+// fewBits are those of keys that passes over digits sort with positions in less time than SORT does.
+const fewBits = 16
 
 // sortedInRegisters is how many bytes SORT sorts in registers; fewForRegisters elements leave most of them empty.
 const sortedInRegisters, fewForRegisters = 1 << 10, 48

@@ -54,8 +54,8 @@ const (
 	gradientOfScattered // of products at places: the axis
 	gradientOfRoll      // shifts, then axes
 	passesOfTransform   // batch, length, elements beside, 1 for the inverse, the bits of the factor
-	sortedByDigits      // no gradient: 1 for positions, and 1 if these are the value
-	sortedByNetwork     // the same, and the axis that the rows were taken from
+	sortedByDigits      // no gradient: 1 for positions, and 1 if these are the value, the bits of keys
+	sortedByNetwork     // the same, but for these the axis that the rows were taken from
 	sortedRowsAlone     // no gradient: the axis, 1 for descending order, 1 for a network
 	sortedValues        // no gradient: the axis, 1 for descending order
 	sortedPositions     // the same
@@ -107,7 +107,7 @@ func (s stated) IsLate(u *uop.UOp, sorts uop.Sorts) bool {
 	case sortedByNetwork, passesOfTransform:
 		return true
 	case sortedByDigits:
-		return sorts == uop.SortsParallel && (s.numbers[0] == 0 || u.Src[1].DType.Itemsize() <= 4) || sorts == uop.SortsByRow && s.numbers[0] == 1 && suitsRows(u.Src[1], 1, true, false)
+		return sorts == uop.SortsParallel && (s.numbers[0] == 0 || u.Src[1].DType.Itemsize() <= 4) || sorts == uop.SortsByRow && s.numbers[0] == 1 && s.numbers[2] > fewBits && suitsRows(u.Src[1], 1, true, false)
 	case sortedRowsAlone:
 		axis, network := s.numbers[0], s.numbers[2] == 1
 		return sorts == uop.SortsByRow && (axis == 1 || !network) && suitsRows(u.Src[1], axis, false, network)
