@@ -10,6 +10,7 @@ import (
 // permuted. Intermediates then have the memory layout of their operands, so that neither loads nor stores are strided, and
 // inverse permutes cancel.
 func sinkPermutes(root *uop.UOp) *uop.UOp {
+	root = sinkMerges(root)
 	order := root.Toposort()
 	if !slices.ContainsFunc(order, func(u *uop.UOp) bool { return permutationOf(u) != nil }) {
 		return root

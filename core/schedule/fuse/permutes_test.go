@@ -44,6 +44,38 @@ func TestPermutesSink(t *testing.T) {
 	}
 }
 
+// Blocks of a batch, within which matrices lie side by side, are computed in the order of memory, too; reshapes that split them again vanish.
+func TestMergedBatchesSink(t *testing.T) {
+	g := newGraph(t)
+	x := g.in(32, 4, 8, 16)
+	seen := x.Permute([]int{0, 3, 1, 2}).Reshape(uop.ShapeOf(512, 4, 8))
+	stored := func(u *uop.UOp) *uop.UOp {
+		return u.Reshape(append(uop.ShapeOf(32, 16), u.Shape()[1:]...)).Permute([]int{0, 2, 3, 1})
+	}
+	part := []uop.Pair{{Lo: uop.N(0), Hi: uop.N(512)}, {Lo: uop.N(1), Hi: uop.N(3)}, {Lo: uop.N(0), Hi: uop.N(8)}}
+	pad := []uop.Pair{{}, {Lo: uop.N(1), Hi: uop.N(2)}, {}}
+	vector := g.in(8).Reshape(uop.ShapeOf(1, 1, 8)).Expand(uop.ShapeOf(512, 4, 8))
+	for name, u := range map[string]*uop.UOp{
+		"functions":  seen.F(uop.Exp2, nil, nil),
+		"constants":  seen.Mul(seen.ConstLike(uop.Float(2))),
+		"vectors":    seen.Add(vector),
+		"reductions": seen.ReduceAxes(uop.Max, 1).F(uop.Exp2, nil, nil),
+		"parts":      seen.Shrink(part).Flip([]bool{false, true, false}),
+		"pads":       seen.Pad(pad).F(uop.Sqrt, nil, nil),
+	} {
+		v := fuse.SinkTurns(stored(u))
+		if v.Find(func(u *uop.UOp) bool { return u.Op == uop.Permute }) != nil {
+			t.Errorf("%s: not computed in order:\n%s", name, v.Dump())
+		}
+		if !v.Shape().Equal(stored(u).Shape()) {
+			t.Errorf("%s: shape %s, expected %s", name, v.Shape(), stored(u).Shape())
+		}
+	}
+	if v := fuse.SinkTurns(seen.ReduceAxes(uop.Add, 0)); !v.Shape().Equal(uop.ShapeOf(1, 4, 8)) || v.Op != uop.ReduceAxis {
+		t.Errorf("a sum over the batch: %s", v.Dump())
+	}
+}
+
 // Results of a reduction lie along the axis along which those of its source do.
 func TestReductionsInMemoryOrder(t *testing.T) {
 	g := newGraph(t)

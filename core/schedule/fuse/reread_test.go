@@ -65,7 +65,7 @@ func TestValuesAreStoredByCost(t *testing.T) {
 			return g.ok(tensor.PadWith(g.in(512, 512), border, tensor.PadReflect))
 		}, fuse.CheapRecompute, 3},
 		{"short rows that lie across", func(g graph) *uop.UOp {
-			x := g.in(32, 16, 16).Permute([]int{0, 2, 1}).Reshape(uop.ShapeOf(512, 16))
+			x := g.in(32, 16, 2, 16).Permute([]int{0, 3, 1, 2}).Reshape(uop.ShapeOf(1024, 16))
 			v := x.Mul(x).Add(x).Mul(x).Add(x).Mul(x)
 			most := v.ReduceAxes(uop.Max, 1).Expand(v.Shape())
 			return v.Lt(most).Where(v, most).ReduceAxes(uop.Add, 1)
