@@ -293,10 +293,10 @@ func (t *Tensor) TruncMod(x any, opts ...Option) *Tensor { return t.call1(opTrun
 // Options: WithReverse (false).
 func (t *Tensor) Pow(x any, opts ...Option) *Tensor { return t.call1(opPow, opts, x) }
 
-// Maximum returns the greater of x and y.
+// Maximum returns the greater of x and y; NaN if one is NaN.
 func (t *Tensor) Maximum(x any) *Tensor { return t.call1(opMaximum, nil, x) }
 
-// Minimum returns the lesser of x and y.
+// Minimum returns the lesser of x and y; NaN if one is NaN.
 func (t *Tensor) Minimum(x any) *Tensor { return t.call1(opMinimum, nil, x) }
 
 // BitwiseAnd returns bitwise x and y, for integers and bools.
@@ -389,7 +389,7 @@ func (t *Tensor) Exp2() *Tensor { return t.call1(opExp2, nil) }
 // Expm1 returns e^x - 1, accurate near 0.
 func (t *Tensor) Expm1() *Tensor { return t.call1(opExpm1, nil) }
 
-// Log returns the natural logarithm.
+// Log returns the natural logarithm; NaN for negative real numbers.
 func (t *Tensor) Log() *Tensor { return t.call1(opLog, nil) }
 
 // Log2 returns the logarithm of base 2.
@@ -639,11 +639,11 @@ func (t *Tensor) Sum(opts ...Option) *Tensor { return t.call1(opSum, opts) }
 // Options: WithAxis, WithKeepDim (false), WithDType.
 func (t *Tensor) Prod(opts ...Option) *Tensor { return t.call1(opProd, opts) }
 
-// Max returns the greatest value along axes.
+// Max returns the greatest value along axes; NaN if one is NaN.
 // Options: WithAxis, WithKeepDim (false).
 func (t *Tensor) Max(opts ...Option) *Tensor { return t.call1(opMax, opts) }
 
-// Min returns the least value along axes.
+// Min returns the least value along axes; NaN if one is NaN.
 // Options: WithAxis, WithKeepDim (false).
 func (t *Tensor) Min(opts ...Option) *Tensor { return t.call1(opMin, opts) }
 
@@ -690,11 +690,11 @@ func (t *Tensor) StdMean(opts ...Option) (*Tensor, *Tensor) {
 // Options: WithAxis, WithKeepDim (false).
 func (t *Tensor) Quantile(q float64, opts ...Option) *Tensor { return t.call1(opQuantile, opts, q) }
 
-// ArgMax returns the index of the maximum along an axis, or in the flattened tensor; the first if there are several.
+// ArgMax returns the index, int32, of the maximum along an axis, or in the flattened tensor; the first if there are several.
 // Options: WithAxis, WithKeepDim (false).
 func (t *Tensor) ArgMax(opts ...Option) *Tensor { return t.call1(opArgMax, opts) }
 
-// ArgMin returns the index of the minimum along an axis, or in the flattened tensor; the first if there are several.
+// ArgMin returns the index, int32, of the minimum along an axis, or in the flattened tensor; the first if there are several.
 // Options: WithAxis, WithKeepDim (false).
 func (t *Tensor) ArgMin(opts ...Option) *Tensor { return t.call1(opArgMin, opts) }
 
@@ -741,7 +741,7 @@ func (t *Tensor) Sort(opts ...Option) (*Tensor, *Tensor) {
 	return r[0], r[1]
 }
 
-// ArgSort returns the indices that sort x along an axis.
+// ArgSort returns the indices, int32, that sort x along an axis.
 // Options: WithDim (-1), WithDescending (false).
 func (t *Tensor) ArgSort(opts ...Option) *Tensor { return t.call1(opArgSort, opts) }
 
@@ -865,7 +865,7 @@ func (t *Tensor) PadTo(shape ...int) *Tensor { return t.call1(opPadTo, nil, shap
 // Options: WithOffset (0), WithDim1 (0), WithDim2 (1).
 func (t *Tensor) Diagonal(opts ...Option) *Tensor { return t.call1(opDiagonal, opts) }
 
-// Diag returns a matrix with the vector as its diagonal.
+// Diag returns a matrix (n, n) with the vector (n) as its diagonal.
 func (t *Tensor) Diag() *Tensor { return t.call1(opDiag, nil) }
 
 // Tril returns the lower triangle of the last two axes, 0 elsewhere.
@@ -882,7 +882,7 @@ func (t *Tensor) Rearrange(formula string, opts ...Option) *Tensor {
 	return t.call1(opRearrange, opts, formula)
 }
 
-// Cat returns tensors joined along an axis.
+// Cat returns tensors joined along an axis; their other sizes are equal.
 // Options: WithDim (0).
 func Cat(xs []*Tensor, opts ...Option) *Tensor { return join(opCat, xs, opts)[0] }
 
@@ -991,47 +991,52 @@ func (t *Tensor) ScaledDotProductAttention(key *Tensor, value *Tensor, opts ...O
 // Options: WithP (2).
 func (t *Tensor) Cdist(x2 *Tensor, opts ...Option) *Tensor { return t.call1(opCdist, opts, x2) }
 
-// Cholesky returns the Cholesky factor of symmetric positive definite matrices.
+// Cholesky returns the lower, or upper, Cholesky factor of symmetric or Hermitian positive definite matrices.
+// The shape is that of x (…, n, n). Elements of the factors of other matrices are NaN.
 // Options: WithUpper (false).
 func (t *Tensor) Cholesky(opts ...Option) *Tensor { return t.call1(opCholesky, opts) }
 
-// TriangularSolve returns the solution y of x @ y = b for triangular x.
+// TriangularSolve returns the solution y of x @ y = b for triangular matrices x (…, n, n).
+// b and y have the shape (n), (…, n) or (…, n, k). The other triangle of x is not read.
 // Options: WithUpper (false), WithTranspose (false), WithUnitDiagonal (false).
 func (t *Tensor) TriangularSolve(b *Tensor, opts ...Option) *Tensor {
 	return t.call1(opTriangularSolve, opts, b)
 }
 
-// Solve returns the solution y of x @ y = b; infinite or NaN where x is singular.
+// Solve returns the solution y of x @ y = b for square matrices x (…, n, n).
+// b and y have the shape (n), (…, n) or (…, n, k). y is infinite or NaN where x is singular.
 func (t *Tensor) Solve(b *Tensor) *Tensor { return t.call1(opSolve, nil, b) }
 
-// Inv returns the inverse of square matrices.
+// Inv returns the inverse of square matrices (…, n, n); infinite or NaN where they are singular.
 func (t *Tensor) Inv() *Tensor { return t.call1(opInv, nil) }
 
-// Det returns the determinant of square matrices.
+// Det returns the determinant, of shape (…), of square matrices (…, n, n).
 func (t *Tensor) Det() *Tensor { return t.call1(opDet, nil) }
 
 // SLogDet returns the sign of the determinant, and the logarithm of its absolute value.
-// The sign of complex numbers is x / |x|.
+// Both have the shape (…) for square matrices (…, n, n). The sign of complex numbers is x / |x|.
 func (t *Tensor) SLogDet() (*Tensor, *Tensor) {
 	r := t.call(opSLogDet, nil)
 	return r[0], r[1]
 }
 
 // QR returns orthogonal or unitary q and upper triangular r with q @ r = x.
+// Of matrices (…, m, n), q is (…, m, m) and r (…, m, n).
 func (t *Tensor) QR() (*Tensor, *Tensor) {
 	r := t.call(opQR, nil)
 	return r[0], r[1]
 }
 
 // SVD returns u, s and vt with u @ diag(s) @ vt = x; s is in descending order.
+// Of matrices (…, m, n) with k = min(m, n), s is (…, k). u is (…, m, m) and vt (…, n, n), without full_matrices (…, m, k) and (…, k, n).
 // Options: WithFullMatrices (true).
 func (t *Tensor) SVD(opts ...Option) (*Tensor, *Tensor, *Tensor) {
 	r := t.call(opSVD, opts)
 	return r[0], r[1], r[2]
 }
 
-// Eigh returns the eigenvalues in ascending order, and the eigenvectors as columns.
-// Matrices are symmetric or Hermitian.
+// Eigh returns the eigenvalues (…, n) in ascending order, and the eigenvectors as columns (…, n, n).
+// Matrices (…, n, n) are symmetric or Hermitian; the triangle that upper does not name is not read.
 // Options: WithUpper (false).
 func (t *Tensor) Eigh(opts ...Option) (*Tensor, *Tensor) {
 	r := t.call(opEigh, opts)
@@ -1221,14 +1226,14 @@ func (t *Tensor) HuberLoss(y *Tensor, opts ...Option) *Tensor { return t.call1(o
 
 // New tensors
 
-// Zeros returns zeros.
+// Zeros returns a tensor of zeros, by default float32.
 // Options: WithDType (float).
 func (c *Context) Zeros(shape []int, opts ...Option) *Tensor { return c.make1(opZeros, opts, shape) }
 
 // Zeros is that of the default context.
 func Zeros(shape []int, opts ...Option) *Tensor { return Default().Zeros(shape, opts...) }
 
-// Ones returns ones.
+// Ones returns a tensor of ones, by default float32.
 // Options: WithDType (float).
 func (c *Context) Ones(shape []int, opts ...Option) *Tensor { return c.make1(opOnes, opts, shape) }
 

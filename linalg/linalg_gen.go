@@ -15,30 +15,31 @@ func Cholesky(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("linalg.cholesky", []any{x}, opts...)[0]
 }
 
-// ChoSolve returns the solution of x y = b from the factor of cholesky of x.
+// ChoSolve returns the solution y of x y = b from the factor c of cholesky of x (…, n, n).
+// b has the shape (n), (…, n) or (…, n, k).
 // Options: WithLower (true).
 func ChoSolve(c *polygrad.Tensor, b *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("linalg.cho_solve", []any{c, b}, opts...)[0]
 }
 
-// SolveTriangular returns the solution of a x = b for triangular matrices.
-// With trans it is that of a^T x = b.
+// SolveTriangular returns the solution of a x = b for triangular matrices a (…, n, n).
+// b has the shape (n), (…, n) or (…, n, k). With trans it is the solution of a^T x = b.
 // Options: WithLower (false), WithTrans (false), WithUnitDiagonal (false).
 func SolveTriangular(a *polygrad.Tensor, b *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("linalg.solve_triangular", []any{a, b}, opts...)[0]
 }
 
-// Det returns the determinant.
+// Det returns the determinant, of shape (…), of square matrices (…, n, n).
 func Det(x *polygrad.Tensor) *polygrad.Tensor { return call("linalg.det", []any{x})[0] }
 
 // SLogDet returns the sign of the determinant, and the logarithm of its absolute value.
-// The sign of complex numbers is x / |x|.
+// Both have the shape (…) for square matrices (…, n, n). The sign of complex numbers is x / |x|.
 func SLogDet(x *polygrad.Tensor) (*polygrad.Tensor, *polygrad.Tensor) {
 	r := call("linalg.slogdet", []any{x})
 	return r[0], r[1]
 }
 
-// Inv returns the inverse.
+// Inv returns the inverse of square matrices (…, n, n); infinite or NaN where they are singular.
 func Inv(x *polygrad.Tensor) *polygrad.Tensor { return call("linalg.inv", []any{x})[0] }
 
 // Pinv returns the inverse of Moore and Penrose.
@@ -48,7 +49,8 @@ func Pinv(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("linalg.pinv", []any{x}, opts...)[0]
 }
 
-// Solve returns the solution x of a x = b.
+// Solve returns the solution x of a x = b for square matrices a (…, n, n).
+// b and x have the shape (n), (…, n) or (…, n, k). x is infinite or NaN where a is singular.
 func Solve(a *polygrad.Tensor, b *polygrad.Tensor) *polygrad.Tensor {
 	return call("linalg.solve", []any{a, b})[0]
 }
@@ -74,7 +76,7 @@ func Tensorinv(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 }
 
 // QR returns orthogonal or unitary q and upper triangular r with x = q r.
-// With "complete", q is square.
+// Of matrices (…, m, n), q is (…, m, k) and r (…, k, n) with k = min(m, n), or k = m with "complete".
 // Options: WithMode (reduced).
 func QR(x *polygrad.Tensor, opts ...polygrad.Option) (*polygrad.Tensor, *polygrad.Tensor) {
 	r := call("linalg.qr", []any{x}, opts...)
@@ -82,24 +84,25 @@ func QR(x *polygrad.Tensor, opts ...polygrad.Option) (*polygrad.Tensor, *polygra
 }
 
 // SVD returns u, s and vh with x = u diag(s) vh; s is in descending order.
+// Of matrices (…, m, n) with k = min(m, n), s is (…, k). u is (…, m, m) and vh (…, n, n), without full_matrices (…, m, k) and (…, k, n).
 // Options: WithFullMatrices (true).
 func SVD(x *polygrad.Tensor, opts ...polygrad.Option) (*polygrad.Tensor, *polygrad.Tensor, *polygrad.Tensor) {
 	r := call("linalg.svd", []any{x}, opts...)
 	return r[0], r[1], r[2]
 }
 
-// Svdvals returns the singular values, in descending order.
+// Svdvals returns the singular values (…, min(m, n)) of matrices (…, m, n), in descending order.
 func Svdvals(x *polygrad.Tensor) *polygrad.Tensor { return call("linalg.svdvals", []any{x})[0] }
 
-// Eigh returns the eigenvalues in ascending order, and the eigenvectors as columns.
-// Matrices are symmetric or Hermitian.
+// Eigh returns the eigenvalues (…, n) in ascending order, and the eigenvectors as columns (…, n, n).
+// Matrices (…, n, n) are symmetric or Hermitian; the triangle that upper does not name is not read.
 // Options: WithUpper (false).
 func Eigh(x *polygrad.Tensor, opts ...polygrad.Option) (*polygrad.Tensor, *polygrad.Tensor) {
 	r := call("linalg.eigh", []any{x}, opts...)
 	return r[0], r[1]
 }
 
-// Eigvalsh returns the eigenvalues of symmetric or Hermitian matrices in ascending order.
+// Eigvalsh returns the eigenvalues (…, n) of symmetric or Hermitian matrices (…, n, n) in ascending order.
 // Options: WithUpper (false).
 func Eigvalsh(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("linalg.eigvalsh", []any{x}, opts...)[0]
@@ -112,7 +115,7 @@ func Eig(x *polygrad.Tensor) (*polygrad.Tensor, *polygrad.Tensor) {
 	return r[0], r[1]
 }
 
-// Eigvals returns the complex eigenvalues of square matrices, in no particular order.
+// Eigvals returns the complex eigenvalues (…, n) of square matrices (…, n, n), in no particular order.
 func Eigvals(x *polygrad.Tensor) *polygrad.Tensor { return call("linalg.eigvals", []any{x})[0] }
 
 // Lu returns the order of rows, and triangular matrices with x[order] = lower upper.
@@ -136,10 +139,10 @@ func LuSolve(lu *polygrad.Tensor, order *polygrad.Tensor, b *polygrad.Tensor, op
 	return call("linalg.lu_solve", []any{lu, order, b}, opts...)[0]
 }
 
-// Expm returns the exponential of square matrices, for norms up to 2^15.
+// Expm returns the exponential of square matrices (…, n, n), for norms up to 2^15.
 func Expm(x *polygrad.Tensor) *polygrad.Tensor { return call("linalg.expm", []any{x})[0] }
 
-// MatrixPower returns the power of square matrices; of the inverse for negative n.
+// MatrixPower returns the power of square matrices (…, n, n); of the inverse for a negative exponent n.
 func MatrixPower(x *polygrad.Tensor, n int) *polygrad.Tensor {
 	return call("linalg.matrix_power", []any{x, n})[0]
 }

@@ -64,7 +64,7 @@ func IsInf(x *polygrad.Tensor) *polygrad.Tensor { return call("numpy.isinf", []a
 // IsNaN returns where x is NaN: bool.
 func IsNaN(x *polygrad.Tensor) *polygrad.Tensor { return call("numpy.isnan", []any{x})[0] }
 
-// Log returns the natural logarithm.
+// Log returns the natural logarithm; NaN for negative real numbers.
 func Log(x *polygrad.Tensor) *polygrad.Tensor { return call("numpy.log", []any{x})[0] }
 
 // Log1p returns log(1 + x), accurate near 0.
@@ -131,12 +131,12 @@ func Divide(x *polygrad.Tensor, y any) *polygrad.Tensor { return call("numpy.div
 // Pow returns the power x^y.
 func Pow(x *polygrad.Tensor, y any) *polygrad.Tensor { return call("numpy.pow", []any{x, y})[0] }
 
-// Maximum returns the greater of x and y.
+// Maximum returns the greater of x and y; NaN if one is NaN.
 func Maximum(x *polygrad.Tensor, y any) *polygrad.Tensor {
 	return call("numpy.maximum", []any{x, y})[0]
 }
 
-// Minimum returns the lesser of x and y.
+// Minimum returns the lesser of x and y; NaN if one is NaN.
 func Minimum(x *polygrad.Tensor, y any) *polygrad.Tensor {
 	return call("numpy.minimum", []any{x, y})[0]
 }
@@ -392,13 +392,13 @@ func Prod(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.prod", []any{x}, opts...)[0]
 }
 
-// Max returns the greatest value along axes.
+// Max returns the greatest value along axes; NaN if one is NaN.
 // Options: WithAxis, WithKeepdims (false).
 func Max(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.max", []any{x}, opts...)[0]
 }
 
-// Min returns the least value along axes.
+// Min returns the least value along axes; NaN if one is NaN.
 // Options: WithAxis, WithKeepdims (false).
 func Min(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.min", []any{x}, opts...)[0]
@@ -1075,7 +1075,7 @@ func Polydiv(p *polygrad.Tensor, q *polygrad.Tensor) (*polygrad.Tensor, *polygra
 func Poly(x *polygrad.Tensor) *polygrad.Tensor { return call("numpy.poly", []any{x})[0] }
 
 // Polyfit returns the coefficients of the polynomial of degree deg that is nearest to y at x.
-// The highest is first. It is found by least squares, with weights w.
+// The highest is first: they have the shape (deg + 1), or (deg + 1, k) for y (n, k). The fit is by least squares, with weights w (n).
 // Options: WithW.
 func Polyfit(x *polygrad.Tensor, y *polygrad.Tensor, deg int, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.polyfit", []any{x, y, deg}, opts...)[0]

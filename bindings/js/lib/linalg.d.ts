@@ -19,7 +19,8 @@ import type { Axes, DTypeLike, Operand, PerAxis, Scalar, Size, Tensor, TensorLik
 export function cholesky(x: Tensor, upper?: boolean | { upper?: boolean }): Tensor
 
 /**
- * The solution of x y = b from the factor of cholesky of x.
+ * The solution y of x y = b from the factor c of cholesky of x (…, n, n).
+ * b has the shape (n), (…, n) or (…, n, k).
  * @param lower true by default
  */
 export function choSolve(c: Tensor, b: TensorLike, lower?: boolean): Tensor
@@ -27,23 +28,23 @@ export function choSolve(c: Tensor, b: TensorLike, options: { lower?: boolean })
 export function choSolve(c: Tensor, options: { b: TensorLike, lower?: boolean }): Tensor
 
 /**
- * The solution of a x = b for triangular matrices.
- * With trans it is that of a^T x = b.
+ * The solution of a x = b for triangular matrices a (…, n, n).
+ * b has the shape (n), (…, n) or (…, n, k). With trans it is the solution of a^T x = b.
  */
 export function solveTriangular(a: Tensor, b: TensorLike, lower?: boolean, trans?: boolean, unitDiagonal?: boolean): Tensor
 export function solveTriangular(a: Tensor, b: TensorLike, options: { lower?: boolean, trans?: boolean, unitDiagonal?: boolean }): Tensor
 export function solveTriangular(a: Tensor, options: { b: TensorLike, lower?: boolean, trans?: boolean, unitDiagonal?: boolean }): Tensor
 
-/** The determinant. */
+/** The determinant, of shape (…), of square matrices (…, n, n). */
 export function det(x: Tensor): Tensor
 
 /**
  * The sign of the determinant, and the logarithm of its absolute value.
- * The sign of complex numbers is x / |x|.
+ * Both have the shape (…) for square matrices (…, n, n). The sign of complex numbers is x / |x|.
  */
 export function slogdet(x: Tensor): [Tensor, Tensor]
 
-/** The inverse. */
+/** The inverse of square matrices (…, n, n); infinite or NaN where they are singular. */
 export function inv(x: Tensor): Tensor
 
 /**
@@ -52,7 +53,10 @@ export function inv(x: Tensor): Tensor
  */
 export function pinv(x: Tensor, rtol?: Operand | null | { rtol?: Operand | null }): Tensor
 
-/** The solution x of a x = b. */
+/**
+ * The solution x of a x = b for square matrices a (…, n, n).
+ * b and x have the shape (n), (…, n) or (…, n, k). x is infinite or NaN where a is singular.
+ */
 export function solve(a: Tensor, b: TensorLike | { b: TensorLike }): Tensor
 
 /**
@@ -75,27 +79,29 @@ export function tensorinv(a: Tensor, ind?: number | { ind?: number }): Tensor
 
 /**
  * Orthogonal or unitary q and upper triangular r with x = q r.
- * With "complete", q is square.
+ * Of matrices (…, m, n), q is (…, m, k) and r (…, k, n) with k = min(m, n), or k = m with "complete".
  * @param mode reduced by default
  */
 export function qr(x: Tensor, mode?: 'reduced' | 'complete' | { mode?: 'reduced' | 'complete' }): [Tensor, Tensor]
 
 /**
  * u, s and vh with x = u diag(s) vh; s is in descending order.
+ * Of matrices (…, m, n) with k = min(m, n), s is (…, k). u is (…, m, m) and vh (…, n, n), without fullMatrices (…, m, k)
+ * and (…, k, n).
  * @param fullMatrices true by default
  */
 export function svd(x: Tensor, fullMatrices?: boolean | { fullMatrices?: boolean }): [Tensor, Tensor, Tensor]
 
-/** The singular values, in descending order. */
+/** The singular values (…, min(m, n)) of matrices (…, m, n), in descending order. */
 export function svdvals(x: Tensor): Tensor
 
 /**
- * The eigenvalues in ascending order, and the eigenvectors as columns.
- * Matrices are symmetric or Hermitian.
+ * The eigenvalues (…, n) in ascending order, and the eigenvectors as columns (…, n, n).
+ * Matrices (…, n, n) are symmetric or Hermitian; the triangle that upper does not name is not read.
  */
 export function eigh(x: Tensor, upper?: boolean | { upper?: boolean }): [Tensor, Tensor]
 
-/** The eigenvalues of symmetric or Hermitian matrices in ascending order. */
+/** The eigenvalues (…, n) of symmetric or Hermitian matrices (…, n, n) in ascending order. */
 export function eigvalsh(x: Tensor, upper?: boolean | { upper?: boolean }): Tensor
 
 /**
@@ -105,7 +111,7 @@ export function eigvalsh(x: Tensor, upper?: boolean | { upper?: boolean }): Tens
  */
 export function eig(x: Tensor): [Tensor, Tensor]
 
-/** The complex eigenvalues of square matrices, in no particular order. */
+/** The complex eigenvalues (…, n) of square matrices (…, n, n), in no particular order. */
 export function eigvals(x: Tensor): Tensor
 
 /**
@@ -129,10 +135,10 @@ export function luSolve(lu: Tensor, order: TensorLike, options: { b: TensorLike,
 export function luSolve(lu: Tensor, order: TensorLike, b: TensorLike, options: { trans?: boolean }): Tensor
 export function luSolve(lu: Tensor, options: { order: TensorLike, b: TensorLike, trans?: boolean }): Tensor
 
-/** The exponential of square matrices, for norms up to 2^15. */
+/** The exponential of square matrices (…, n, n), for norms up to 2^15. */
 export function expm(x: Tensor): Tensor
 
-/** The power of square matrices; of the inverse for negative n. */
+/** The power of square matrices (…, n, n); of the inverse for a negative exponent n. */
 export function matrixPower(x: Tensor, n: number | { n: number }): Tensor
 
 /**

@@ -42,10 +42,10 @@ export class Methods {
   /** The power x^y. */
   pow(x: Operand, options?: { reverse?: boolean }): Tensor
 
-  /** The greater of x and y. */
+  /** The greater of x and y; NaN if one is NaN. */
   maximum(x: Operand, options?: { reverse?: boolean }): Tensor
 
-  /** The lesser of x and y. */
+  /** The lesser of x and y; NaN if one is NaN. */
   minimum(x: Operand, options?: { reverse?: boolean }): Tensor
 
   /** Bitwise x and y, for integers and bools. */
@@ -147,7 +147,7 @@ export class Methods {
   /** e^x - 1, accurate near 0. */
   expm1(): Tensor
 
-  /** The natural logarithm. */
+  /** The natural logarithm; NaN for negative real numbers. */
   log(): Tensor
 
   /** The logarithm of base 2. */
@@ -428,12 +428,12 @@ export class Methods {
   prod(axis: Axes, options: { keepdim?: boolean, dtype?: DTypeLike | null }): Tensor
   prod(options: { axis?: Axes, keepdim?: boolean, dtype?: DTypeLike | null }): Tensor
 
-  /** The greatest value along axes. */
+  /** The greatest value along axes; NaN if one is NaN. */
   max(axis?: Axes, keepdim?: boolean): Tensor
   max(axis: Axes, options: { keepdim?: boolean }): Tensor
   max(options: { axis?: Axes, keepdim?: boolean }): Tensor
 
-  /** The least value along axes. */
+  /** The least value along axes; NaN if one is NaN. */
   min(axis?: Axes, keepdim?: boolean): Tensor
   min(axis: Axes, options: { keepdim?: boolean }): Tensor
   min(options: { axis?: Axes, keepdim?: boolean }): Tensor
@@ -499,12 +499,12 @@ export class Methods {
   quantile(q: number, options: { axis?: number | null, keepdim?: boolean }): Tensor
   quantile(options: { q: number, axis?: number | null, keepdim?: boolean }): Tensor
 
-  /** The index of the maximum along an axis, or in the flattened tensor; the first if there are several. */
+  /** The index, int32, of the maximum along an axis, or in the flattened tensor; the first if there are several. */
   argmax(axis?: number | null, keepdim?: boolean): Tensor
   argmax(axis: number | null, options: { keepdim?: boolean }): Tensor
   argmax(options: { axis?: number | null, keepdim?: boolean }): Tensor
 
-  /** The index of the minimum along an axis, or in the flattened tensor; the first if there are several. */
+  /** The index, int32, of the minimum along an axis, or in the flattened tensor; the first if there are several. */
   argmin(axis?: number | null, keepdim?: boolean): Tensor
   argmin(axis: number | null, options: { keepdim?: boolean }): Tensor
   argmin(options: { axis?: number | null, keepdim?: boolean }): Tensor
@@ -566,7 +566,7 @@ export class Methods {
   sort(options: { dim?: number, descending?: boolean }): [values: Tensor, indices: Tensor]
 
   /**
-   * The indices that sort x along an axis.
+   * The indices, int32, that sort x along an axis.
    * @param dim -1 by default
    */
   argsort(dim?: number, descending?: boolean): Tensor
@@ -733,7 +733,7 @@ export class Methods {
   diagonal(offset: number, options: { dim1?: number, dim2?: number }): Tensor
   diagonal(options: { offset?: number, dim1?: number, dim2?: number }): Tensor
 
-  /** A matrix with the vector as its diagonal. */
+  /** A matrix (n, n) with the vector (n) as its diagonal. */
   diag(): Tensor
 
   /**
@@ -749,7 +749,7 @@ export class Methods {
   triu(diagonal?: number | { diagonal?: number }): Tensor
 
   /**
-   * Tensors joined along an axis.
+   * Tensors joined along an axis; their other sizes are equal.
    * @param dim 0 by default
    */
   static cat(...tensors: Array<Tensor | { dim?: number }>): Tensor
@@ -886,41 +886,55 @@ export class Methods {
   cdist(x2: TensorLike, options: { p?: number }): Tensor
   cdist(options: { x2: TensorLike, p?: number }): Tensor
 
-  /** The Cholesky factor of symmetric positive definite matrices. */
+  /**
+   * The lower, or upper, Cholesky factor of symmetric or Hermitian positive definite matrices.
+   * The shape is that of x (…, n, n). Elements of the factors of other matrices are NaN.
+   */
   cholesky(upper?: boolean | { upper?: boolean }): Tensor
 
-  /** The solution y of x @ y = b for triangular x. */
+  /**
+   * The solution y of x @ y = b for triangular matrices x (…, n, n).
+   * b and y have the shape (n), (…, n) or (…, n, k). The other triangle of x is not read.
+   */
   triangularSolve(b: TensorLike, upper?: boolean, transpose?: boolean, unitDiagonal?: boolean): Tensor
   triangularSolve(b: TensorLike, options: { upper?: boolean, transpose?: boolean, unitDiagonal?: boolean }): Tensor
   triangularSolve(options: { b: TensorLike, upper?: boolean, transpose?: boolean, unitDiagonal?: boolean }): Tensor
 
-  /** The solution y of x @ y = b; infinite or NaN where x is singular. */
+  /**
+   * The solution y of x @ y = b for square matrices x (…, n, n).
+   * b and y have the shape (n), (…, n) or (…, n, k). y is infinite or NaN where x is singular.
+   */
   solve(b: TensorLike | { b: TensorLike }): Tensor
 
-  /** The inverse of square matrices. */
+  /** The inverse of square matrices (…, n, n); infinite or NaN where they are singular. */
   inv(): Tensor
 
-  /** The determinant of square matrices. */
+  /** The determinant, of shape (…), of square matrices (…, n, n). */
   det(): Tensor
 
   /**
    * The sign of the determinant, and the logarithm of its absolute value.
-   * The sign of complex numbers is x / |x|.
+   * Both have the shape (…) for square matrices (…, n, n). The sign of complex numbers is x / |x|.
    */
   slogdet(): [sign: Tensor, logabsdet: Tensor]
 
-  /** Orthogonal or unitary q and upper triangular r with q @ r = x. */
+  /**
+   * Orthogonal or unitary q and upper triangular r with q @ r = x.
+   * Of matrices (…, m, n), q is (…, m, m) and r (…, m, n).
+   */
   qr(): [q: Tensor, r: Tensor]
 
   /**
    * u, s and vt with u @ diag(s) @ vt = x; s is in descending order.
+   * Of matrices (…, m, n) with k = min(m, n), s is (…, k). u is (…, m, m) and vt (…, n, n), without fullMatrices (…, m, k)
+   * and (…, k, n).
    * @param fullMatrices true by default
    */
   svd(fullMatrices?: boolean | { fullMatrices?: boolean }): [u: Tensor, s: Tensor, vt: Tensor]
 
   /**
-   * The eigenvalues in ascending order, and the eigenvectors as columns.
-   * Matrices are symmetric or Hermitian.
+   * The eigenvalues (…, n) in ascending order, and the eigenvectors as columns (…, n, n).
+   * Matrices (…, n, n) are symmetric or Hermitian; the triangle that upper does not name is not read.
    */
   eigh(upper?: boolean | { upper?: boolean }): [values: Tensor, vectors: Tensor]
 
@@ -1180,14 +1194,14 @@ export class Methods {
   // New tensors
 
   /**
-   * Zeros.
+   * A tensor of zeros, by default float32.
    * @param dtype float32 by default
    */
   static zeros(...shape: Shape): Tensor
   static zeros(options: ShapeOptions): Tensor
 
   /**
-   * Ones.
+   * A tensor of ones, by default float32.
    * @param dtype float32 by default
    */
   static ones(...shape: Shape): Tensor

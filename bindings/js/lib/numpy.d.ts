@@ -72,7 +72,7 @@ export function isinf(x: Tensor): Tensor
 /** Where x is NaN: bool. */
 export function isnan(x: Tensor): Tensor
 
-/** The natural logarithm. */
+/** The natural logarithm; NaN for negative real numbers. */
 export function log(x: Tensor): Tensor
 
 /** log(1 + x), accurate near 0. */
@@ -135,10 +135,10 @@ export function divide(x: Tensor, y: Operand | { y: Operand }): Tensor
 /** The power x^y. */
 export function pow(x: Tensor, y: Operand | { y: Operand }): Tensor
 
-/** The greater of x and y. */
+/** The greater of x and y; NaN if one is NaN. */
 export function maximum(x: Tensor, y: Operand | { y: Operand }): Tensor
 
-/** The lesser of x and y. */
+/** The lesser of x and y; NaN if one is NaN. */
 export function minimum(x: Tensor, y: Operand | { y: Operand }): Tensor
 
 /** Bitwise x and y, for integers and bools. */
@@ -349,12 +349,12 @@ export function prod(x: Tensor, axis?: Axes, dtype?: DTypeLike | null, keepdims?
 export function prod(x: Tensor, axis: Axes, options: { dtype?: DTypeLike | null, keepdims?: boolean }): Tensor
 export function prod(x: Tensor, options: { axis?: Axes, dtype?: DTypeLike | null, keepdims?: boolean }): Tensor
 
-/** The greatest value along axes. */
+/** The greatest value along axes; NaN if one is NaN. */
 export function max(x: Tensor, axis?: Axes, keepdims?: boolean): Tensor
 export function max(x: Tensor, axis: Axes, options: { keepdims?: boolean }): Tensor
 export function max(x: Tensor, options: { axis?: Axes, keepdims?: boolean }): Tensor
 
-/** The least value along axes. */
+/** The least value along axes; NaN if one is NaN. */
 export function min(x: Tensor, axis?: Axes, keepdims?: boolean): Tensor
 export function min(x: Tensor, axis: Axes, options: { keepdims?: boolean }): Tensor
 export function min(x: Tensor, options: { axis?: Axes, keepdims?: boolean }): Tensor
@@ -1097,7 +1097,8 @@ export function poly(x: Tensor): Tensor
 
 /**
  * The coefficients of the polynomial of degree deg that is nearest to y at x.
- * The highest is first. It is found by least squares, with weights w.
+ * The highest is first: they have the shape (deg + 1), or (deg + 1, k) for y (n, k). The fit is by least squares, with weights w
+ * (n).
  * @param deg 0 or more
  */
 export function polyfit(x: Tensor, y: TensorLike, deg: number, w?: TensorLike | null): Tensor

@@ -570,7 +570,7 @@ class Methods(Base):
         return self._call1(POW, operand(x, self), reverse)
 
     def maximum(self, x: Operand) -> Self:
-        """The greater of x and y.
+        """The greater of x and y; NaN if one is NaN.
 
         >>> Tensor([1.0, 5.0]).maximum(3).tolist()
         [3.0, 5.0]
@@ -578,7 +578,7 @@ class Methods(Base):
         return self._call1(MAXIMUM, operand(x, self))
 
     def minimum(self, x: Operand) -> Self:
-        """The lesser of x and y.
+        """The lesser of x and y; NaN if one is NaN.
 
         >>> Tensor([1.0, 5.0]).minimum(3).tolist()
         [1.0, 3.0]
@@ -724,7 +724,7 @@ class Methods(Base):
         return self._call1(EXPM1)
 
     def log(self) -> Self:
-        """The natural logarithm."""
+        """The natural logarithm; NaN for negative real numbers."""
         return self._call1(LOG)
 
     def log2(self) -> Self:
@@ -1154,7 +1154,7 @@ class Methods(Base):
         return self._call1(PROD, axis, keepdim, known_dtype(dtype))
 
     def max(self, axis: Sizes | None = None, keepdim: _bool = False) -> Self:
-        """The greatest value along axes.
+        """The greatest value along axes; NaN if one is NaN.
 
         >>> Tensor([[1, 5], [3, 4]]).max(1).tolist()
         [5, 4]
@@ -1162,7 +1162,7 @@ class Methods(Base):
         return self._call1(MAX, axis, keepdim)
 
     def min(self, axis: Sizes | None = None, keepdim: _bool = False) -> Self:
-        """The least value along axes.
+        """The least value along axes; NaN if one is NaN.
 
         >>> Tensor([[1, 5], [3, 4]]).min(0).tolist()
         [1, 4]
@@ -1258,7 +1258,7 @@ class Methods(Base):
         return self._call1(QUANTILE, q, axis, keepdim)
 
     def argmax(self, axis: _int | None = None, keepdim: _bool = False) -> Self:
-        """The index of the maximum along an axis, or in the flattened tensor; the first if there are several.
+        """The index, int32, of the maximum along an axis, or in the flattened tensor; the first if there are several.
 
         >>> Tensor([[1, 5], [7, 4]]).argmax(1).tolist(), Tensor([[1, 5], [7, 4]]).argmax().item()
         ([1, 0], 2)
@@ -1266,7 +1266,7 @@ class Methods(Base):
         return self._call1(ARGMAX, axis, keepdim)
 
     def argmin(self, axis: _int | None = None, keepdim: _bool = False) -> Self:
-        """The index of the minimum along an axis, or in the flattened tensor; the first if there are several.
+        """The index, int32, of the minimum along an axis, or in the flattened tensor; the first if there are several.
 
         >>> Tensor([3.0, 1.0, 2.0]).argmin().item()
         1
@@ -1339,7 +1339,7 @@ class Methods(Base):
         return self._call(SORT, dim, descending)
 
     def argsort(self, dim: _int = -1, descending: _bool = False) -> Self:
-        """The indices that sort x along an axis.
+        """The indices, int32, that sort x along an axis.
 
         >>> Tensor([3, 1, 2]).argsort().tolist()
         [1, 2, 0]
@@ -1568,7 +1568,7 @@ class Methods(Base):
         return self._call1(DIAGONAL, offset, dim1, dim2)
 
     def diag(self) -> Self:
-        """A matrix with the vector as its diagonal.
+        """A matrix (n, n) with the vector (n) as its diagonal.
 
         >>> Tensor([1, 2]).diag().tolist()
         [[1, 0], [0, 2]]
@@ -1600,7 +1600,7 @@ class Methods(Base):
         return self._call1(REARRANGE, formula, sizes)
 
     def cat(self, *args: Self, dim: _int = 0) -> Self:
-        """Tensors joined along an axis."""
+        """Tensors joined along an axis; their other sizes are equal."""
         return join(given(self, args), CAT, dim)[0]
 
     def stack(self, *args: Self, dim: _int = 0) -> Self:
@@ -1797,7 +1797,9 @@ class Methods(Base):
         return self._call1(CDIST, operand(x2, self), p)
 
     def cholesky(self, upper: _bool = False) -> Self:
-        """The Cholesky factor of symmetric positive definite matrices.
+        """The lower, or upper, Cholesky factor of symmetric or Hermitian positive definite matrices.
+
+        The shape is that of x (…, n, n). Elements of the factors of other matrices are NaN.
 
         >>> Tensor([[4.0, 2.0], [2.0, 5.0]]).cholesky().tolist()
         [[2.0, 0.0], [1.0, 2.0]]
@@ -1811,7 +1813,9 @@ class Methods(Base):
         transpose: _bool = False,
         unit_diagonal: _bool = False,
     ) -> Self:
-        """The solution y of x @ y = b for triangular x.
+        """The solution y of x @ y = b for triangular matrices x (…, n, n).
+
+        b and y have the shape (n), (…, n) or (…, n, k). The other triangle of x is not read.
 
         >>> Tensor([[2.0, 0.0], [1.0, 4.0]]).triangular_solve(Tensor([2.0, 9.0])).tolist()
         [1.0, 2.0]
@@ -1819,7 +1823,10 @@ class Methods(Base):
         return self._call1(TRIANGULAR_SOLVE, operand(b, self), upper, transpose, unit_diagonal)
 
     def solve(self, b: Operand) -> Self:
-        """The solution y of x @ y = b; infinite or NaN where x is singular.
+        """The solution y of x @ y = b for square matrices x (…, n, n).
+
+        b and y have the shape (n), (…, n) or (…, n, k). y is infinite or NaN where x is
+        singular.
 
         >>> Tensor([[0.0, 2.0], [1.0, 1.0]]).solve(Tensor([2.0, 3.0])).tolist()
         [2.0, 1.0]
@@ -1827,7 +1834,7 @@ class Methods(Base):
         return self._call1(SOLVE, operand(b, self))
 
     def inv(self) -> Self:
-        """The inverse of square matrices.
+        """The inverse of square matrices (…, n, n); infinite or NaN where they are singular.
 
         >>> Tensor([[0.0, 2.0], [1.0, 1.0]]).inv().tolist()
         [[-0.5, 1.0], [0.5, 0.0]]
@@ -1835,7 +1842,7 @@ class Methods(Base):
         return self._call1(INV)
 
     def det(self) -> Self:
-        """The determinant of square matrices.
+        """The determinant, of shape (…), of square matrices (…, n, n).
 
         >>> Tensor([[0.0, 2.0], [1.0, 1.0]]).det().item()
         -2.0
@@ -1845,7 +1852,8 @@ class Methods(Base):
     def slogdet(self) -> tuple[Self, ...]:
         """The sign of the determinant, and the logarithm of its absolute value.
 
-        The sign of complex numbers is x / |x|.
+        Both have the shape (…) for square matrices (…, n, n). The sign of complex numbers is x
+        / |x|.
 
         >>> [t.item() for t in Tensor([[0.0, 1.0], [1.0, 0.0]]).slogdet()]
         [-1.0, 0.0]
@@ -1854,6 +1862,8 @@ class Methods(Base):
 
     def qr(self) -> tuple[Self, ...]:
         """Orthogonal or unitary q and upper triangular r with q @ r = x.
+
+        Of matrices (…, m, n), q is (…, m, m) and r (…, m, n).
 
         >>> q, r = Tensor([[3.0, 1.0], [4.0, 2.0]]).qr()
         >>> r.numpy().round(4)
@@ -1865,15 +1875,19 @@ class Methods(Base):
     def svd(self, full_matrices: _bool = True) -> tuple[Self, ...]:
         """u, s and vt with u @ diag(s) @ vt = x; s is in descending order.
 
+        Of matrices (…, m, n) with k = min(m, n), s is (…, k). u is (…, m, m) and vt (…, n,
+        n), without full_matrices (…, m, k) and (…, k, n).
+
         >>> Tensor([[0.0, 2.0], [3.0, 0.0]]).svd()[1].tolist()
         [3.0, 2.0]
         """
         return self._call(SVD, full_matrices)
 
     def eigh(self, upper: _bool = False) -> tuple[Self, ...]:
-        """The eigenvalues in ascending order, and the eigenvectors as columns.
+        """The eigenvalues (…, n) in ascending order, and the eigenvectors as columns (…, n, n).
 
-        Matrices are symmetric or Hermitian.
+        Matrices (…, n, n) are symmetric or Hermitian; the triangle that upper does not name is
+        not read.
 
         >>> values, vectors = Tensor([[2.0, 1.0], [1.0, 2.0]]).eigh()
         >>> values.numpy().round(4), abs(vectors.numpy()).round(4)
@@ -2332,7 +2346,7 @@ class Methods(Base):
         device: str | None = None,
         requires_grad: _bool | None = None,
     ) -> Self:
-        """Zeros."""
+        """A tensor of zeros, by default float32."""
         return finish(make(cls, ZEROS, sizes(shape), float_type(dtype)), device, requires_grad)
 
     @classmethod
@@ -2343,7 +2357,7 @@ class Methods(Base):
         device: str | None = None,
         requires_grad: _bool | None = None,
     ) -> Self:
-        """Ones."""
+        """A tensor of ones, by default float32."""
         return finish(make(cls, ONES, sizes(shape), float_type(dtype)), device, requires_grad)
 
     @classmethod

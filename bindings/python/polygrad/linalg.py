@@ -92,7 +92,10 @@ def cholesky(x: Operand, upper: bool = False) -> Tensor:
 
 
 def cho_solve(c: Operand, b: Operand, lower: bool = True) -> Tensor:
-    """The solution of x y = b from the factor of cholesky of x."""
+    """The solution y of x y = b from the factor c of cholesky of x (…, n, n).
+
+    b has the shape (n), (…, n) or (…, n, k).
+    """
     return array(c)._call1(_CHO_SOLVE, array(b), lower)
 
 
@@ -103,28 +106,29 @@ def solve_triangular(
     trans: bool = False,
     unit_diagonal: bool = False,
 ) -> Tensor:
-    """The solution of a x = b for triangular matrices.
+    """The solution of a x = b for triangular matrices a (…, n, n).
 
-    With trans it is that of a^T x = b.
+    b has the shape (n), (…, n) or (…, n, k). With trans it is the solution of a^T x = b.
     """
     return array(a)._call1(_SOLVE_TRIANGULAR, array(b), lower, trans, unit_diagonal)
 
 
 def det(x: Operand) -> Tensor:
-    """The determinant."""
+    """The determinant, of shape (…), of square matrices (…, n, n)."""
     return array(x)._call1(_DET)
 
 
 def slogdet(x: Operand) -> tuple[Tensor, ...]:
     """The sign of the determinant, and the logarithm of its absolute value.
 
-    The sign of complex numbers is x / |x|.
+    Both have the shape (…) for square matrices (…, n, n). The sign of complex numbers is x /
+    |x|.
     """
     return array(x)._call(_SLOGDET)
 
 
 def inv(x: Operand) -> Tensor:
-    """The inverse."""
+    """The inverse of square matrices (…, n, n); infinite or NaN where they are singular."""
     return array(x)._call1(_INV)
 
 
@@ -139,7 +143,10 @@ def pinv(x: Operand, rtol: Operand | None = None) -> Tensor:
 
 
 def solve(a: Operand, b: Operand) -> Tensor:
-    """The solution x of a x = b."""
+    """The solution x of a x = b for square matrices a (…, n, n).
+
+    b and x have the shape (n), (…, n) or (…, n, k). x is infinite or NaN where a is singular.
+    """
     return array(a)._call1(_SOLVE, array(b))
 
 
@@ -167,31 +174,37 @@ def tensorinv(a: Operand, ind: int = 2) -> Tensor:
 def qr(x: Operand, mode: str = "reduced") -> tuple[Tensor, ...]:
     """Orthogonal or unitary q and upper triangular r with x = q r.
 
-    With "complete", q is square.
+    Of matrices (…, m, n), q is (…, m, k) and r (…, k, n) with k = min(m, n), or k = m with
+    "complete".
     """
     return array(x)._call(_QR, mode)
 
 
 def svd(x: Operand, full_matrices: bool = True) -> tuple[Tensor, ...]:
-    """u, s and vh with x = u diag(s) vh; s is in descending order."""
+    """u, s and vh with x = u diag(s) vh; s is in descending order.
+
+    Of matrices (…, m, n) with k = min(m, n), s is (…, k). u is (…, m, m) and vh (…, n, n),
+    without full_matrices (…, m, k) and (…, k, n).
+    """
     return array(x)._call(_SVD, full_matrices)
 
 
 def svdvals(x: Operand) -> Tensor:
-    """The singular values, in descending order."""
+    """The singular values (…, min(m, n)) of matrices (…, m, n), in descending order."""
     return array(x)._call1(_SVDVALS)
 
 
 def eigh(x: Operand, upper: bool = False) -> tuple[Tensor, ...]:
-    """The eigenvalues in ascending order, and the eigenvectors as columns.
+    """The eigenvalues (…, n) in ascending order, and the eigenvectors as columns (…, n, n).
 
-    Matrices are symmetric or Hermitian.
+    Matrices (…, n, n) are symmetric or Hermitian; the triangle that upper does not name is not
+    read.
     """
     return array(x)._call(_EIGH, upper)
 
 
 def eigvalsh(x: Operand, upper: bool = False) -> Tensor:
-    """The eigenvalues of symmetric or Hermitian matrices in ascending order."""
+    """The eigenvalues (…, n) of symmetric or Hermitian matrices (…, n, n) in ascending order."""
     return array(x)._call1(_EIGVALSH, upper)
 
 
@@ -205,7 +218,7 @@ def eig(x: Operand) -> tuple[Tensor, ...]:
 
 
 def eigvals(x: Operand) -> Tensor:
-    """The complex eigenvalues of square matrices, in no particular order."""
+    """The complex eigenvalues (…, n) of square matrices (…, n, n), in no particular order."""
     return array(x)._call1(_EIGVALS)
 
 
@@ -236,12 +249,12 @@ def lu_solve(lu: Operand, order: Operand, b: Operand, trans: bool = False) -> Te
 
 
 def expm(x: Operand) -> Tensor:
-    """The exponential of square matrices, for norms up to 2^15."""
+    """The exponential of square matrices (…, n, n), for norms up to 2^15."""
     return array(x)._call1(_EXPM)
 
 
 def matrix_power(x: Operand, n: int) -> Tensor:
-    """The power of square matrices; of the inverse for negative n."""
+    """The power of square matrices (…, n, n); of the inverse for a negative exponent n."""
     return array(x)._call1(_MATRIX_POWER, n)
 
 

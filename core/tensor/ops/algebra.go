@@ -60,25 +60,25 @@ A distance is (sum |a - b|^p)^(1/p); for p = 0 the number of elements that diffe
 of 0 is 0.`, func(a *Args) (*uop.UOp, error) {
 		return tensor.CDist(a.X, a.tensor("x2"), a.float("p"))
 	}),
-	method("cholesky", "upper bool = false", "The Cholesky factor of symmetric positive definite matrices.", func(a *Args) (*uop.UOp, error) {
+	method("cholesky", "upper bool = false", "The lower, or upper, Cholesky factor of symmetric or Hermitian positive definite matrices.\nThe shape is that of x (…, n, n). Elements of the factors of other matrices are NaN.", func(a *Args) (*uop.UOp, error) {
 		return tensor.Cholesky(a.X, a.bool("upper"))
 	}),
-	method("triangular_solve", "b tensor, upper bool = false, transpose bool = false, unit_diagonal bool = false", "The solution y of x @ y = b for triangular x.",
+	method("triangular_solve", "b tensor, upper bool = false, transpose bool = false, unit_diagonal bool = false", "The solution y of x @ y = b for triangular matrices x (…, n, n).\nb and y have the shape (n), (…, n) or (…, n, k). The other triangle of x is not read.",
 		func(a *Args) (*uop.UOp, error) {
 			return tensor.TriangularSolve(a.X, a.tensor("b"), a.bool("upper"), a.bool("transpose"), a.bool("unit_diagonal"))
 		}),
-	method("solve", "b tensor", "The solution y of x @ y = b; infinite or NaN where x is singular.", func(a *Args) (*uop.UOp, error) {
+	method("solve", "b tensor", "The solution y of x @ y = b for square matrices x (…, n, n).\nb and y have the shape (n), (…, n) or (…, n, k). y is infinite or NaN where x is singular.", func(a *Args) (*uop.UOp, error) {
 		return tensor.Solve(a.X, a.tensor("b"))
 	}),
-	unary("inv", "The inverse of square matrices.", tensor.Inv),
-	unary("det", "The determinant of square matrices.", tensor.Det),
-	several("sign logabsdet", "slogdet", "", "The sign of the determinant, and the logarithm of its absolute value.\nThe sign of complex numbers is x / |x|.", func(a *Args) ([]*uop.UOp, error) { return pair(tensor.SlogDet(a.X)) }),
-	several("q r", "qr", "", "Orthogonal or unitary q and upper triangular r with q @ r = x.", func(a *Args) ([]*uop.UOp, error) { return pair(tensor.QR(a.X)) }),
-	several("u s vt", "svd", "full_matrices bool = true", "u, s and vt with u @ diag(s) @ vt = x; s is in descending order.", func(a *Args) ([]*uop.UOp, error) {
+	unary("inv", "The inverse of square matrices (…, n, n); infinite or NaN where they are singular.", tensor.Inv),
+	unary("det", "The determinant, of shape (…), of square matrices (…, n, n).", tensor.Det),
+	several("sign logabsdet", "slogdet", "", "The sign of the determinant, and the logarithm of its absolute value.\nBoth have the shape (…) for square matrices (…, n, n). The sign of complex numbers is x / |x|.", func(a *Args) ([]*uop.UOp, error) { return pair(tensor.SlogDet(a.X)) }),
+	several("q r", "qr", "", "Orthogonal or unitary q and upper triangular r with q @ r = x.\nOf matrices (…, m, n), q is (…, m, m) and r (…, m, n).", func(a *Args) ([]*uop.UOp, error) { return pair(tensor.QR(a.X)) }),
+	several("u s vt", "svd", "full_matrices bool = true", "u, s and vt with u @ diag(s) @ vt = x; s is in descending order.\nOf matrices (…, m, n) with k = min(m, n), s is (…, k). u is (…, m, m) and vt (…, n, n), without full_matrices (…, m, k) and (…, k, n).", func(a *Args) ([]*uop.UOp, error) {
 		u, s, vt, err := tensor.SVD(a.X, a.bool("full_matrices"))
 		return []*uop.UOp{u, s, vt}, err
 	}),
-	several("values vectors", "eigh", "upper bool = false", "The eigenvalues in ascending order, and the eigenvectors as columns.\nMatrices are symmetric or Hermitian.", func(a *Args) ([]*uop.UOp, error) {
+	several("values vectors", "eigh", "upper bool = false", "The eigenvalues (…, n) in ascending order, and the eigenvectors as columns (…, n, n).\nMatrices (…, n, n) are symmetric or Hermitian; the triangle that upper does not name is not read.", func(a *Args) ([]*uop.UOp, error) {
 		return pair(tensor.Eigh(a.X, a.bool("upper")))
 	}),
 	several("x residuals rank s", "lstsq", "b tensor, rcond float?", `The least squares solution of x @ y = b, the residuals, the rank and the singular values.
@@ -123,7 +123,7 @@ func (a *Args) converted(us ...*uop.UOp) ([]*uop.UOp, error) {
 	return us, nil
 }
 
-// dequantize is what stands for a quantised type of a file.
+// dequantize is the operation for a quantised type of a file.
 var dequantize = method("dequantize", "type int, n int", "The n numbers of blocks of bytes of a type of ggml's, by its number.", func(a *Args) (*uop.UOp, error) {
 	return tensor.Dequantize(a.X, int(a.int("type")), a.int("n"))
 })

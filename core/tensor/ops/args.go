@@ -557,7 +557,7 @@ func (a *Args) computed(x *uop.UOp, err error) (*uop.UOp, error) {
 	return a.Computed(x)
 }
 
-// Count is how many elements of a tensor are not 0; value computes a tensor of one element.
+// Count is the number of elements of a tensor that are not 0; value computes a tensor of one element.
 func Count(x *uop.UOp, value func(x *uop.UOp) (uop.Const, error)) (int64, error) {
 	b, err := tensor.Cast(x, uop.Bool)
 	if err == nil {

@@ -47,15 +47,15 @@ var linalgOps = sync.OnceValue(func() []Op {
 		inLinalg("cholesky", "x", "upper bool = false", "The lower triangular factor L of symmetric or Hermitian positive definite x = L L^H.\nWith upper it is U of x = U^H U.", func(a *Args) (*uop.UOp, error) {
 			return tensor.Cholesky(a.X, a.bool("upper"))
 		}),
-		inLinalg("cho_solve", "c", "b tensor, lower bool = true", "The solution of x y = b from the factor of cholesky of x.", func(a *Args) (*uop.UOp, error) {
+		inLinalg("cho_solve", "c", "b tensor, lower bool = true", "The solution y of x y = b from the factor c of cholesky of x (…, n, n).\nb has the shape (n), (…, n) or (…, n, k).", func(a *Args) (*uop.UOp, error) {
 			return tensor.CholeskySolve(a.X, a.tensor("b"), !a.bool("lower"))
 		}),
-		inLinalg("solve_triangular", "a", "b tensor, lower bool = false, trans bool = false, unit_diagonal bool = false", "The solution of a x = b for triangular matrices.\nWith trans it is that of a^T x = b.", func(a *Args) (*uop.UOp, error) {
+		inLinalg("solve_triangular", "a", "b tensor, lower bool = false, trans bool = false, unit_diagonal bool = false", "The solution of a x = b for triangular matrices a (…, n, n).\nb has the shape (n), (…, n) or (…, n, k). With trans it is the solution of a^T x = b.", func(a *Args) (*uop.UOp, error) {
 			return tensor.TriangularSolve(a.X, a.tensor("b"), !a.bool("lower"), a.bool("trans"), a.bool("unit_diagonal"))
 		}),
-		inLinalg("det", "x", "", "The determinant.", func(a *Args) (*uop.UOp, error) { return tensor.Det(a.X) }),
-		severalInLinalg("sign logabsdet", "slogdet", "", "The sign of the determinant, and the logarithm of its absolute value.\nThe sign of complex numbers is x / |x|.", func(a *Args) ([]*uop.UOp, error) { return pair(tensor.SlogDet(a.X)) }),
-		inLinalg("inv", "x", "", "The inverse.", func(a *Args) (*uop.UOp, error) { return tensor.Inv(a.X) }),
+		inLinalg("det", "x", "", "The determinant, of shape (…), of square matrices (…, n, n).", func(a *Args) (*uop.UOp, error) { return tensor.Det(a.X) }),
+		severalInLinalg("sign logabsdet", "slogdet", "", "The sign of the determinant, and the logarithm of its absolute value.\nBoth have the shape (…) for square matrices (…, n, n). The sign of complex numbers is x / |x|.", func(a *Args) ([]*uop.UOp, error) { return pair(tensor.SlogDet(a.X)) }),
+		inLinalg("inv", "x", "", "The inverse of square matrices (…, n, n); infinite or NaN where they are singular.", func(a *Args) (*uop.UOp, error) { return tensor.Inv(a.X) }),
 		inLinalg("pinv", "x", "rtol operand?", `The inverse of Moore and Penrose.
 Singular values up to rtol times the greatest count as 0, by default the machine epsilon times the greater size.`, func(a *Args) (*uop.UOp, error) {
 			rtol, err := a.tolerance("rtol")
@@ -64,20 +64,20 @@ Singular values up to rtol times the greatest count as 0, by default the machine
 			}
 			return tensor.PseudoInverse(a.X, rtol)
 		}),
-		inLinalg("solve", "a", "b tensor", "The solution x of a x = b.", func(a *Args) (*uop.UOp, error) { return tensor.Solve(a.X, a.tensor("b")) }),
+		inLinalg("solve", "a", "b tensor", "The solution x of a x = b for square matrices a (…, n, n).\nb and x have the shape (n), (…, n) or (…, n, k). x is infinite or NaN where a is singular.", func(a *Args) (*uop.UOp, error) { return tensor.Solve(a.X, a.tensor("b")) }),
 		severalInLinalg("x residuals rank s", "lstsq", "b tensor, rcond float?", "The least squares solution of x y = b, residuals, rank and singular values.\nThey are those of Tensor's lstsq.", leastSquares),
 		inLinalg("tensorsolve", "a", "b tensor", "x with tensordot(a, x) = b over the axes of x, the last of a.", func(a *Args) (*uop.UOp, error) { return tensor.TensorSolve(a.X, a.tensor("b")) }),
 		inLinalg("tensorinv", "a", "ind int = 2", "The inverse of a as a function of tensors.\nThe first ind axes of a are those of its result.", func(a *Args) (*uop.UOp, error) { return tensor.TensorInv(a.X, a.int("ind")) }),
-		severalInLinalg("q r", "qr", "mode text = reduced {reduced complete}", "Orthogonal or unitary q and upper triangular r with x = q r.\nWith \"complete\", q is square.", func(a *Args) ([]*uop.UOp, error) { return a.orthogonal() }),
-		severalInLinalg("u s vh", "svd", "full_matrices bool = true", "u, s and vh with x = u diag(s) vh; s is in descending order.", func(a *Args) ([]*uop.UOp, error) {
+		severalInLinalg("q r", "qr", "mode text = reduced {reduced complete}", "Orthogonal or unitary q and upper triangular r with x = q r.\nOf matrices (…, m, n), q is (…, m, k) and r (…, k, n) with k = min(m, n), or k = m with \"complete\".", func(a *Args) ([]*uop.UOp, error) { return a.orthogonal() }),
+		severalInLinalg("u s vh", "svd", "full_matrices bool = true", "u, s and vh with x = u diag(s) vh; s is in descending order.\nOf matrices (…, m, n) with k = min(m, n), s is (…, k). u is (…, m, m) and vh (…, n, n), without full_matrices (…, m, k) and (…, k, n).", func(a *Args) ([]*uop.UOp, error) {
 			u, s, vt, err := tensor.AnySVD(a.X, a.bool("full_matrices"))
 			return []*uop.UOp{u, s, vt}, err
 		}),
-		inLinalg("svdvals", "x", "", "The singular values, in descending order.", func(a *Args) (*uop.UOp, error) { return tensor.SingularValues(a.X) }),
-		severalInLinalg("eigenvalues eigenvectors", "eigh", "upper bool = false", "The eigenvalues in ascending order, and the eigenvectors as columns.\nMatrices are symmetric or Hermitian.", func(a *Args) ([]*uop.UOp, error) {
+		inLinalg("svdvals", "x", "", "The singular values (…, min(m, n)) of matrices (…, m, n), in descending order.", func(a *Args) (*uop.UOp, error) { return tensor.SingularValues(a.X) }),
+		severalInLinalg("eigenvalues eigenvectors", "eigh", "upper bool = false", "The eigenvalues (…, n) in ascending order, and the eigenvectors as columns (…, n, n).\nMatrices (…, n, n) are symmetric or Hermitian; the triangle that upper does not name is not read.", func(a *Args) ([]*uop.UOp, error) {
 			return pair(tensor.Eigh(a.X, a.bool("upper")))
 		}),
-		inLinalg("eigvalsh", "x", "upper bool = false", "The eigenvalues of symmetric or Hermitian matrices in ascending order.", func(a *Args) (*uop.UOp, error) {
+		inLinalg("eigvalsh", "x", "upper bool = false", "The eigenvalues (…, n) of symmetric or Hermitian matrices (…, n, n) in ascending order.", func(a *Args) (*uop.UOp, error) {
 			values, _, err := tensor.Eigh(a.X, a.bool("upper"))
 			return values, err
 		}),
@@ -85,7 +85,7 @@ Singular values up to rtol times the greatest count as 0, by default the machine
 Vectors have length 1, and their greatest element is positive. Derivatives of vectors hold for functions that do not depend on their phases.`, func(a *Args) ([]*uop.UOp, error) {
 			return pair(tensor.Eig(a.X))
 		}),
-		inLinalg("eigvals", "x", "", "The complex eigenvalues of square matrices, in no particular order.", func(a *Args) (*uop.UOp, error) { return tensor.EigVals(a.X) }),
+		inLinalg("eigvals", "x", "", "The complex eigenvalues (…, n) of square matrices (…, n, n), in no particular order.", func(a *Args) (*uop.UOp, error) { return tensor.EigVals(a.X) }),
 		severalInLinalg("order lower upper", "lu", "", "The order of rows, and triangular matrices with x[order] = lower upper.\nOf matrices (…, m, n), lower is (…, m, k) and upper (…, k, n), where k is the smaller of m and n.", func(a *Args) ([]*uop.UOp, error) {
 			l, u, p, err := tensor.LUFactors(a.X)
 			return []*uop.UOp{p, l, u}, err
@@ -100,8 +100,8 @@ The lower factor has ones on its diagonal, which are not stored: x[order] = lowe
 			}
 			return tensor.LUSolve(a.X, a.tensor("order"), a.tensor("b"), a.bool("trans"))
 		}),
-		inLinalg("expm", "x", "", "The exponential of square matrices, for norms up to 2^15.", func(a *Args) (*uop.UOp, error) { return tensor.MatrixExp(a.X) }),
-		inLinalg("matrix_power", "x", "n int", "The power of square matrices; of the inverse for negative n.", func(a *Args) (*uop.UOp, error) { return tensor.MatrixPower(a.X, a.int("n")) }),
+		inLinalg("expm", "x", "", "The exponential of square matrices (…, n, n), for norms up to 2^15.", func(a *Args) (*uop.UOp, error) { return tensor.MatrixExp(a.X) }),
+		inLinalg("matrix_power", "x", "n int", "The power of square matrices (…, n, n); of the inverse for a negative exponent n.", func(a *Args) (*uop.UOp, error) { return tensor.MatrixPower(a.X, a.int("n")) }),
 		inLinalg("matrix_rank", "x", "rtol operand?", "The number of singular values above rtol times the greatest, int32.\nrtol is the machine epsilon times the greater size unless given.", func(a *Args) (*uop.UOp, error) {
 			rtol, err := a.tolerance("rtol")
 			if err != nil {

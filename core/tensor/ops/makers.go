@@ -28,8 +28,8 @@ func (a *Args) like(v uop.Const) (*uop.UOp, error) {
 }
 
 var makers = []Op{
-	filled("zeros", "Zeros.", uop.Int(0)),
-	filled("ones", "Ones.", uop.Int(1)),
+	filled("zeros", "A tensor of zeros, by default float32.", uop.Int(0)),
+	filled("ones", "A tensor of ones, by default float32.", uop.Int(1)),
 	filled("empty", "A tensor for later writes. Do not rely on its elements.", uop.Int(0)),
 	maker("full", "shape shape, fill_value operand, dtype dtype?", "A tensor filled with fill_value; by default its type is bool, int32, float32 or complex64, as that of fill_value.", func(a *Args) (*uop.UOp, error) {
 		if x := a.tensor("fill_value"); x != nil {
@@ -121,7 +121,7 @@ func (a *Args) draw(s uop.Shape, bytes int64, f func(a *Args, s uop.Shape, seed 
 func bytesOfType(a *Args) int64 { return int64(a.dtype("dtype").Itemsize()) }
 func eightBytes(*Args) int64    { return 8 }
 
-// bytesOfUniform are those of a float of the type, or of an integer between low and high.
+// bytesOfUniform is the number of random bytes for a float of the type, or for an integer between low and high.
 func bytesOfUniform(a *Args) int64 {
 	if a.dtype("dtype").IsInt() {
 		return bytesOfInteger(a.float("high") - a.float("low"))
@@ -129,7 +129,7 @@ func bytesOfUniform(a *Args) int64 {
 	return max(4, bytesOfType(a))
 }
 
-// bytesOfInteger are those of an integer in an interval of a length: up to 2^23 one float32 is enough.
+// bytesOfInteger is the number of random bytes for an integer in an interval of a length: up to 2^23 one float32 is enough.
 func bytesOfInteger(length float64) int64 {
 	if length <= 1<<23 {
 		return 4

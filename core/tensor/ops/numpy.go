@@ -1158,7 +1158,7 @@ Coefficients of 0 at both ends are cut off, for which p is computed; the last on
 				return pair(tensor.PolyDiv(a.X, a.tensor("q")))
 			})),
 			inNumpy("poly", "", "The coefficients, the highest first, of the polynomial with the roots x.\nOf a square matrix it is the characteristic polynomial.", func(a *Args) (*uop.UOp, error) { return tensor.PolyFromRoots(a.X) }),
-			inNumpy("polyfit", "y tensor, deg int [0,], w tensor?", "The coefficients of the polynomial of degree deg that is nearest to y at x.\nThe highest is first. It is found by least squares, with weights w.", func(a *Args) (*uop.UOp, error) {
+			inNumpy("polyfit", "y tensor, deg int [0,], w tensor?", "The coefficients of the polynomial of degree deg that is nearest to y at x.\nThe highest is first: they have the shape (deg + 1), or (deg + 1, k) for y (n, k). The fit is by least squares, with weights w (n).", func(a *Args) (*uop.UOp, error) {
 				return tensor.PolyFit(a.X, a.tensor("y"), a.tensor("w"), a.int("deg"))
 			}),
 			called("p", inNumpy("polyadd", "q tensor", "The sum of polynomials, by their coefficients.", func(a *Args) (*uop.UOp, error) { return tensor.PolyAdd(a.X, a.tensor("q"), false) })),

@@ -82,8 +82,8 @@ var reductions = []Op{
 	accumulated("sum", `The sum along axes, all axes unless given.
 dtype is the type of the accumulator and of the result. By default integers of 8 and 16 bits and bools are added in 32 bits, float16 in float32.`, tensor.Sum, tensor.SumAs),
 	accumulated("prod", "The product along axes, accumulated in dtype if given.", tensor.Prod, tensor.ProdAs),
-	reduce("max", "The greatest value along axes.", tensor.Max),
-	reduce("min", "The least value along axes.", tensor.Min),
+	reduce("max", "The greatest value along axes; NaN if one is NaN.", tensor.Max),
+	reduce("min", "The least value along axes; NaN if one is NaN.", tensor.Min),
 	reduce("mean", "The mean along axes; integers give float32.", tensor.Mean),
 	reduce("any", "Whether any element along axes is not 0: bool.", tensor.Any),
 	reduce("all", "Whether all elements along axes are not 0: bool.", tensor.All),
@@ -99,8 +99,8 @@ Between two elements it is interpolated linearly (Hyndman and Fan, 1996, definit
 				return tensor.Quantile(x, a.float("q"), axis, keepdim)
 			})
 		}),
-	position("argmax", "The index of the maximum along an axis, or in the flattened tensor; the first if there are several.", tensor.ArgMax),
-	position("argmin", "The index of the minimum along an axis, or in the flattened tensor; the first if there are several.", tensor.ArgMin),
+	position("argmax", "The index, int32, of the maximum along an axis, or in the flattened tensor; the first if there are several.", tensor.ArgMax),
+	position("argmin", "The index, int32, of the minimum along an axis, or in the flattened tensor; the first if there are several.", tensor.ArgMin),
 	method("softmax", "axis int = -1, dtype dtype?", "e^x / sum(e^x) along an axis; x is converted to dtype first, if given.", func(a *Args) (*uop.UOp, error) {
 		return a.softmax(tensor.Softmax)
 	}),
@@ -128,7 +128,7 @@ var scans = []Op{
 	extreme("cummin", "The running minimum along an axis, and the index of its first occurrence.", tensor.CumMin),
 	several("values indices", "sort", "dim int = -1, descending bool = false", "The values sorted along an axis, and their indices in x.",
 		func(a *Args) ([]*uop.UOp, error) { return pair(tensor.Sort(a.X, a.axis("dim"), a.bool("descending"))) }),
-	method("argsort", "dim int = -1, descending bool = false", "The indices that sort x along an axis.", func(a *Args) (*uop.UOp, error) {
+	method("argsort", "dim int = -1, descending bool = false", "The indices, int32, that sort x along an axis.", func(a *Args) (*uop.UOp, error) {
 		_, at, err := tensor.Sort(a.X, a.axis("dim"), a.bool("descending"))
 		return at, err
 	}),

@@ -138,7 +138,7 @@ are value, or with mode elements of the tensor: "reflect" (mirrored at the edge)
 	view("diagonal", "offset int = 0, dim1 int = 0, dim2 int = 1", "The diagonal of two axes, as a new last axis.", func(a *Args) (*uop.UOp, error) {
 		return tensor.Diagonal(a.X, a.int("offset"), a.axis("dim1"), a.axis("dim2"))
 	}),
-	unary("diag", "A matrix with the vector as its diagonal.", tensor.Diag),
+	unary("diag", "A matrix (n, n) with the vector (n) as its diagonal.", tensor.Diag),
 	method("tril", "diagonal int = 0", "The lower triangle of the last two axes, 0 elsewhere.", func(a *Args) (*uop.UOp, error) {
 		return tensor.Tril(a.X, a.int("diagonal"))
 	}),
@@ -148,7 +148,7 @@ are value, or with mode elements of the tensor: "reflect" (mirrored at the edge)
 	method("rearrange", "formula text, sizes sizes?", `Axes rearranged by a formula such as "b (h w) -> b h w" (Rogozhnikov, einops, ICLR 2022).`, func(a *Args) (*uop.UOp, error) {
 		return tensor.Rearrange(a.X, a.text("formula"), get[map[string]int64](a, "sizes"))
 	}),
-	joiner("cat", "dim int = 0", "Tensors joined along an axis.", func(a *Args) (*uop.UOp, error) { return tensor.Cat(a.Xs, a.axis("dim")) }),
+	joiner("cat", "dim int = 0", "Tensors joined along an axis; their other sizes are equal.", func(a *Args) (*uop.UOp, error) { return tensor.Cat(a.Xs, a.axis("dim")) }),
 	joiner("stack", "dim int = 0", "Tensors of one shape joined along a new axis.", func(a *Args) (*uop.UOp, error) { return tensor.Stack(a.Xs, a.axis("dim")) }),
 	describe(Joiner, "meshgrid", "indexing text = ij {ij xy}", `The coordinates of a grid with the given vectors as axes, one tensor for each axis; indexing "xy" swaps the first two axes.`,
 		func(a *Args) ([]*uop.UOp, error) {
@@ -176,7 +176,7 @@ var scatterModes = map[string]tensor.ScatterMode{
 	"sum": tensor.ScatterSum, "prod": tensor.ScatterProd, "mean": tensor.ScatterMean, "amax": tensor.ScatterMax, "amin": tensor.ScatterMin,
 }
 
-// source is what scatter writes: a tensor, or a number for each index.
+// source is the source of scatter: a tensor, or a number for each index.
 func (a *Args) source() (*uop.UOp, error) {
 	if u := a.tensor("src"); u != nil {
 		return u, nil

@@ -585,7 +585,7 @@ def isnan(x: Operand) -> Tensor:
 
 
 def log(x: Operand) -> Tensor:
-    """The natural logarithm."""
+    """The natural logarithm; NaN for negative real numbers."""
     return array(x)._call1(_LOG)
 
 
@@ -690,13 +690,13 @@ def pow(x: Operand, y: Operand) -> Tensor:
 
 
 def maximum(x: Operand, y: Operand) -> Tensor:
-    """The greater of x and y."""
+    """The greater of x and y; NaN if one is NaN."""
     x = array(x, y)
     return x._call1(_MAXIMUM, operand(y, x))
 
 
 def minimum(x: Operand, y: Operand) -> Tensor:
-    """The lesser of x and y."""
+    """The lesser of x and y; NaN if one is NaN."""
     x = array(x, y)
     return x._call1(_MINIMUM, operand(y, x))
 
@@ -1049,12 +1049,12 @@ def prod(
 
 
 def max(x: Operand, axis: Sizes | None = None, keepdims: bool = False) -> Tensor:
-    """The greatest value along axes."""
+    """The greatest value along axes; NaN if one is NaN."""
     return array(x)._call1(_MAX, axis, keepdims)
 
 
 def min(x: Operand, axis: Sizes | None = None, keepdims: bool = False) -> Tensor:
-    """The least value along axes."""
+    """The least value along axes; NaN if one is NaN."""
     return array(x)._call1(_MIN, axis, keepdims)
 
 
@@ -1903,7 +1903,8 @@ def poly(x: Operand) -> Tensor:
 def polyfit(x: Operand, y: Operand, deg: int, w: Operand | None = None) -> Tensor:
     """The coefficients of the polynomial of degree deg that is nearest to y at x.
 
-    The highest is first. It is found by least squares, with weights w.
+    The highest is first: they have the shape (deg + 1), or (deg + 1, k) for y (n, k). The fit is by
+    least squares, with weights w (n).
     """
     return array(x)._call1(_POLYFIT, array(y), deg, maybe(w))
 

@@ -168,7 +168,7 @@ func pythonDunders() []byte {
 	return b.Bytes()
 }
 
-// pythonArrayAPI is what the array API standard has beside operators.
+// pythonArrayAPI is the code of the array API standard's members other than operators.
 const pythonArrayAPI = `
     def __float__(self) -> _float:
         return _float(self.item())
