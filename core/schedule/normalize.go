@@ -40,13 +40,13 @@ func NormalizeFor(g *uop.Graph, sink *uop.UOp, sorts uop.Sorts) (root *uop.UOp, 
 	}
 }
 
-// Sharing is what the arg of a CUSTOM_GRADIENT may be: then its value is source 1 if the request computes source 2 anyway.
+// Sharing is the arg of a CUSTOM_GRADIENT whose value is source 1 if the request computes source 2 anyway.
 type Sharing interface{ Shares() bool }
 
 const insteadSource, sharedSource = 1, 2
 
-// Late is what the arg of a CUSTOM_GRADIENT may be: then Late gives an expression of source 1 for its value, if IsLate. There are thousands of
-// nodes in it, so a request that was seen before is found without them.
+// Late is the arg of a CUSTOM_GRADIENT whose value becomes an expression of source 1, if IsLate. The expression has thousands of nodes, so
+// that cached requests are looked up without it.
 type Late interface {
 	IsLate(u *uop.UOp, sorts uop.Sorts) bool
 	// Late keeps in made what nodes with other results of it will ask for.

@@ -37,7 +37,7 @@ type Reread struct {
 // MostChoices is the limit of expressions in a stack that fusion computes side by side.
 const MostChoices = 32
 
-// choicesAt is how many expressions of stacks the sources of a node are one of.
+// choicesAt is the number of expressions of stacks among which the sources of a node are chosen.
 func (x *indexing) choicesAt(u *uop.UOp, n *nodeRanges) (choices int64) {
 	choices = 1
 	if !n.realize {

@@ -14,7 +14,7 @@ import (
 	"polygrad/core/uop"
 )
 
-// Schedule is what has to run to compute the sources of a SINK.
+// Schedule is the kernels and copies that compute the sources of a SINK.
 type Schedule struct {
 	// Kernels are in the order in which they run.
 	Kernels []Kernel
@@ -53,7 +53,7 @@ type Slot struct {
 	Offset int64
 }
 
-// Output says where the value of a source of the SINK is.
+// Output is the place of the value of a source of the SINK.
 type Output struct {
 	// Slot is the buffer that the kernels write the value to; -1 if nothing has to run for it,
 	// because it is a constant or a view of an input.

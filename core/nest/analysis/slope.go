@@ -15,7 +15,7 @@ type Slopes struct {
 	known map[*uop.UOp]Slope
 }
 
-// Slopes are those along a range.
+// Slopes are the slopes of values along a range.
 func (f *Facts) Slopes(rng *uop.UOp) *Slopes {
 	s := f.slopesAlong[rng]
 	if s == nil {

@@ -67,11 +67,12 @@ func (k *Kernel) Cycles(m *Machine) (all, lanes float64, ok bool) {
 // iterations is the number that a count has in a run of all items, half way through the loops around; known is false if it depends on
 // memory or on the arguments of the kernel.
 func (k *Kernel) iterations(count *Value) (n float64, known bool) {
-	bits, known := k.half(count)
+	bits, known := k.midway(count)
 	return max(float64(int64(bits)), 0), known
 }
 
-func (k *Kernel) half(v *Value) (bits uint64, ok bool) {
+// midway is the value of an integer half way through the loops that it depends on.
+func (k *Kernel) midway(v *Value) (bits uint64, ok bool) {
 	switch v.Op {
 	case Const:
 		return v.Bits, true
@@ -80,30 +81,30 @@ func (k *Kernel) half(v *Value) (bits uint64, ok bool) {
 	case First, AnyLane: // what lanes seldom need
 		return 0, true
 	case Iter:
-		bits, ok = k.half(v.Loop.Count)
+		bits, ok = k.midway(v.Loop.Count)
 		return (max(bits, 1) - 1) / 2, ok
 	case Where:
-		if bits, ok = k.half(v.Args[0]); !ok {
+		if bits, ok = k.midway(v.Args[0]); !ok {
 			return 0, false
 		}
 		if bits != 0 {
-			return k.half(v.Args[1])
+			return k.midway(v.Args[1])
 		}
-		return k.half(v.Args[2])
+		return k.midway(v.Args[2])
 	}
 	if v.Lanes > 1 || v.Kind.Float() || len(v.Args) == 0 || !laneFoldable[v.Op] {
 		return 0, false
 	}
 	var args [3]uint64
 	for i, a := range v.Args {
-		if args[i], ok = k.half(a); !ok {
+		if args[i], ok = k.midway(a); !ok {
 			return 0, false
 		}
 	}
 	return LaneOp(v.Op, v.Args[0].Kind, v.Kind)(args[0], args[1], args[2]), true
 }
 
-// cycles are those of the operation, and those of lanes that it handles one by one.
+// cycles are the cycles of the operation, and of lanes that it handles one by one.
 func (v *Value) cycles(m *Machine) (whole, lanes float64) {
 	switch v.Op {
 	case Const, Var, Iter, First, Items, Lane, Phi, Final, Bitcast:
@@ -111,7 +112,7 @@ func (v *Value) cycles(m *Machine) (whole, lanes float64) {
 	case Load:
 		switch {
 		case v.Lanes > 1 && (v.At.Index != nil || v.At.Stride > 1 || v.At.Stride < -1):
-			return 0, float64(v.Lanes) * v.At.apart(m)
+			return 0, float64(v.Lanes) * v.At.laneCost(m)
 		case v.At.Gate != nil:
 			return 2 * cyclesVector, 0
 		}
@@ -140,13 +141,13 @@ func (v *Value) cycles(m *Machine) (whole, lanes float64) {
 
 func (s *Store) cycles(m *Machine) (whole, lanes float64) {
 	if n := s.Val.Lanes; n > 1 && (s.At.Index != nil || s.At.Stride != 1) {
-		return 0, float64(n) * s.At.apart(m)
+		return 0, float64(n) * s.At.laneCost(m)
 	}
 	return cyclesStore, 0
 }
 
-// apart is the cost of an element whose neighbours are elsewhere.
-func (p *Place) apart(m *Machine) float64 {
+// laneCost is the cost of one element of a strided or gathered access.
+func (p *Place) laneCost(m *Machine) float64 {
 	if p.Buf.Size*p.Buf.Kind.Size() > m.L2 {
 		return cyclesLine
 	}

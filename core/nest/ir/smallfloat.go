@@ -21,7 +21,7 @@ var formats = map[Kind]format{
 	E5M2: {exp: 5, man: 2, saturates: true, max: 57344},
 }
 
-// shift is how many bits of the fraction of an F32 the format lacks.
+// shift is the number of fraction bits of an F32 that the format lacks.
 func (f format) shift() int64 { return 23 - f.man }
 
 func (f format) bias() int64 { return 1<<(f.exp-1) - 1 }

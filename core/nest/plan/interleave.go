@@ -124,5 +124,5 @@ func (p *Band) planInterleaved(pl *planner) {
 	}
 }
 
-// InterleavedRest is how many lanes of the last vector are in use, if not all are.
+// InterleavedRest is the number of lanes of the last vector that are in use, if not all are.
 func (p *Band) InterleavedRest() int64 { return p.interleavedAlong.Rest() % p.interleavedAlong.Unit }

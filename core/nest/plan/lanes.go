@@ -19,7 +19,7 @@ const (
 	manyGroups = 8
 )
 
-// extraLanes is how many lanes a band may have instead of the usual ones, 0 if none. asked: a choice says so.
+// extraLanes is the number of lanes that a band may have instead of the usual ones, 0 if none. asked: a choice demands it.
 func (pl *planner) extraLanes(p *Band) (lanes int64, asked bool) {
 	if !pl.m.Invocations || pl.serial || pl.Lanes != usualLanes {
 		return 0, false

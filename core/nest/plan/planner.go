@@ -282,7 +282,7 @@ func (r *Reduction) Ways(copies, n int64) int64 {
 	return max(min(ways, n/r.Lanes), 1)
 }
 
-// Rounds is how many steps of each accumulator an iteration of the loop does, for a number of unrolled copies and n steps of
+// Rounds is the number of steps of each accumulator in an iteration of the loop, for a number of unrolled copies and n steps of
 // each (-1 if unknown): as many as leave the fewest iterations, those of the remainder included.
 func (r *Reduction) Rounds(copies, ways, n int64) int64 {
 	best := int64(1)

@@ -17,7 +17,7 @@ type RowPack struct {
 	Vectors bool
 }
 
-// rowPackMethod is how packed rows are stored: element by element, as vectors of rows, as vectors of steps that are transposed, or with
+// rowPackMethod is the storage order of packed rows: element by element, as vectors of rows, as vectors of steps that are transposed, or with
 // each element broadcast to a vector.
 type rowPackMethod uint8
 

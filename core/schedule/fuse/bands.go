@@ -38,7 +38,7 @@ type bandMatrix struct {
 	skipped bool // nothing outside of the band is needed
 }
 
-// bandView is how the loops of a group iterate over the matrices of a band.
+// bandView is the iteration of a group's loops over the matrices of a band.
 type bandView struct {
 	body *body
 	// axes maps the ranges that are positions in the matrices to their axis: 0 for rows, 1 for columns.
@@ -132,7 +132,7 @@ func (f *fuser) spansOf(d *band, axis int) (out spans) {
 	out.block = f.newRange(own.With(own.Src[0].IntLike(blocks)))
 	inside, across := f.newRange(own.With(own.Src[0].IntLike(bandBlock))), f.newRange(other)
 	mask := replace(d.mask, map[*uop.UOp]*uop.UOp{own: out.block.MulInt(bandBlock).Add(inside), other: across})
-	out.span = (&body{loops: []*uop.UOp{out.block}}).unmasked(mask, false, inside, across, false)
+	out.span = blockMask{[]*uop.UOp{out.block}, inside, across, false}.span(mask, false)
 	out.toBlocks(across, bandBlock)
 	for i := range blocks {
 		first, end := out.limit(out.first, i), out.limit(out.end, i)
@@ -149,7 +149,7 @@ func (f *fuser) spansOf(d *band, axis int) (out spans) {
 func (d *band) emptyRow() bool {
 	row, column := d.position[0], d.position[1]
 	for _, at := range []int64{0, sizeOf(row) - 1} {
-		s := (&body{}).unmasked(replace(d.mask, map[*uop.UOp]*uop.UOp{row: row.IntLike(at)}), false, row, column, false)
+		s := blockMask{nil, row, column, false}.span(replace(d.mask, map[*uop.UOp]*uop.UOp{row: row.IntLike(at)}), false)
 		first, end := int64(0), sizeOf(column)
 		if s.first != nil {
 			first = max(first, simplify(s.first).Vmax().I())
@@ -327,7 +327,7 @@ func (f *fuser) addMatrices(d *band, v *bandView) {
 	}
 }
 
-// positions are those of the band for the ranges of a body.
+// positions are the positions of the band for the ranges of a body.
 func (v *bandView) positions(d *band) map[*uop.UOp]*uop.UOp {
 	to := map[*uop.UOp]*uop.UOp{}
 	for r, axis := range v.axes {

@@ -135,7 +135,7 @@ const mostRepeated = 7
 // laneCycles is the cost of an element that is loaded one by one.
 const laneCycles = 1.5
 
-// unrollingPays compares the work for expressions that are not chosen with loads of elements that lie apart: the lanes of vectors are
+// unrollingPays compares the work for expressions that are not chosen with loads of strided elements: the lanes of vectors are
 // iterations of another loop when a loop is unrolled.
 func (f *fuser) unrollingPays(b, out *body, cuts map[*uop.UOp][]int64) bool {
 	pieces := 1
@@ -155,16 +155,16 @@ func (f *fuser) unrollingPays(b, out *body, cuts map[*uop.UOp][]int64) bool {
 	if f.slots[out.stores[0].slot].DType.Itemsize() < 4 { // not interleaved
 		return false
 	}
-	apart, work := 0.0, 0.0
+	gathers, work := 0.0, 0.0
 	for _, u := range out.values() {
 		switch {
 		case u.Op == uop.Index && strideIn(u.Src[1].GetIdx(), along) > 2:
-			apart += laneCycles
+			gathers += laneCycles
 		case !u.DType.IsIndex() && uop.GroupElementwise.Has(u.Op):
 			work += weight(u)
 		}
 	}
-	return apart < f.o.Machine.vectorCycles(float64(pieces-1)*work)
+	return gathers < f.o.Machine.vectorCycles(float64(pieces-1)*work)
 }
 
 // chosen is a value at a position of a loop.

@@ -112,7 +112,7 @@ func (b *body) countWork(m *Machine) float64 {
 	return total
 }
 
-// lanesPerElement is how many lanes vectors compute for each element of a row, which may end in the middle of a vector.
+// lanesPerElement is the number of lanes that vectors compute for each element of a row, which may end in the middle of a vector.
 func (m *Machine) lanesPerElement(row int64) float64 {
 	if row < minContiguousRun {
 		return 1 // vectors have elements of several rows

@@ -9,7 +9,7 @@ import (
 	"polygrad/core/uop"
 )
 
-// Decision says whether a pass merges two kernels, or cuts one in two, and why. It is made before the pass changes anything.
+// Decision is the choice of a pass to merge two kernels, or to cut one in two, and the reason. It is made before the pass changes anything.
 type Decision struct {
 	// Pass is the name of the pass.
 	Pass string
@@ -24,7 +24,7 @@ type Decision struct {
 	Limits Options
 }
 
-// Reason says why kernels are merged or not.
+// Reason is the reason why kernels are merged or not.
 type Reason uint8
 
 // Reasons for a change.
@@ -229,7 +229,7 @@ func (f *fuser) tell(d *Decision) {
 	}
 }
 
-// Dump is what POLY_DUMP has to be for decisions to be printed.
+// Dump is the value of POLY_DUMP that prints decisions.
 const Dump = "fuse"
 
 func dumping() bool { return settings.Dump.Get() == Dump }

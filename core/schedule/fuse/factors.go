@@ -102,7 +102,7 @@ func first(u *uop.UOp, axes uint64) *uop.UOp {
 	return u.Shrink(bounds)
 }
 
-// mostFactors is how many factors of a product are looked at.
+// mostFactors is the limit of factors of a product that are considered.
 const mostFactors = 16
 
 func appendFactors(list []*uop.UOp, u *uop.UOp) []*uop.UOp {

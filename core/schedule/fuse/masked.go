@@ -35,7 +35,7 @@ func (f *fuser) withoutMaskedColumns(b *body) *body {
 		if mask == nil || sizeOf(columns) < sizeOf(rows) || finite && !keepsColumnPerRow(mask, columns) {
 			continue
 		}
-		s := b.unmasked(mask, false, rows, columns, !f.o.Invocations)
+		s := blockMask{b.loops, rows, columns, !f.o.Invocations}.span(mask, false)
 		s.toBlocks(columns, sizeOf(rows))
 		if s.end.Op == uop.ConstOp && s.first.Op == uop.ConstOp {
 			continue
@@ -50,21 +50,28 @@ func (f *fuser) withoutMaskedColumns(b *body) *body {
 // span is an interval of columns, [first, end), in terms of the loops outside of a block of rows; nil is no limit.
 type span struct{ first, end *uop.UOp }
 
-// unmasked returns a span outside of which a condition (or its negation) is false for all rows of a block. Its limits may be lengths that
-// are in memory, if loaded is true.
-func (b *body) unmasked(cond *uop.UOp, opposite bool, rows, columns *uop.UOp, loaded bool) (s span) {
+// blockMask is a mask over blocks of rows.
+type blockMask struct {
+	loops         []*uop.UOp // outside of a block
+	rows, columns *uop.UOp
+	lengths       bool // limits may be lengths in memory
+}
+
+// span returns the columns outside of which a condition, or its negation, is false for all rows of a block.
+func (m blockMask) span(cond *uop.UOp, negated bool) (s span) {
+	outside := func(t *uop.UOp) bool { return len(within(m.loops, t.Ranges())) == len(t.Ranges()) }
 	switch {
-	case cond.Op == uop.And && !opposite, cond.Op == uop.Or && opposite:
-		s = b.unmasked(cond.Src[0], opposite, rows, columns, loaded)
-		o := b.unmasked(cond.Src[1], opposite, rows, columns, loaded)
+	case cond.Op == uop.And && !negated, cond.Op == uop.Or && negated:
+		s = m.span(cond.Src[0], negated)
+		o := m.span(cond.Src[1], negated)
 		s.first, s.end = combineLimits(s.first, o.first, (*uop.UOp).Maximum), combineLimits(s.end, o.end, (*uop.UOp).Minimum)
 	case cond.Op == uop.CmpNe && cond.Src[1].IsConst(uop.BoolConst(true)):
-		s = b.unmasked(cond.Src[0], !opposite, rows, columns, loaded)
+		s = m.span(cond.Src[0], !negated)
 	case cond.Op == uop.CmpLt && cond.Src[0].DType.IsInt():
 		// The condition as a positive sum of terms: right - left, or the negation.
-		sign, sum := int64(1), columns.IntLike(0)
-		if opposite {
-			sign, sum = -1, columns.IntLike(1)
+		sign, sum := int64(1), m.columns.IntLike(0)
+		if negated {
+			sign, sum = -1, m.columns.IntLike(1)
 		}
 		strides, ok := map[*uop.UOp]int64{}, true
 		var length *uop.UOp // in memory
@@ -74,27 +81,27 @@ func (b *body) unmasked(cond *uop.UOp, opposite bool, rows, columns *uop.UOp, lo
 			switch {
 			case t.Op == uop.Cast && t.Src[0].DType.IsInt() && !t.Src[0].Overflows(t.DType):
 				eachTerm(t.Src[0], factor, add)
-			case t == rows || t == columns:
+			case t == m.rows || t == m.columns:
 				strides[t] += factor
-			case loaded && t.Op == uop.Index && length == nil && len(b.loopsOf(t)) == len(t.Ranges()):
-				length, times = t.Cast(columns.DType), factor
-			case t.Op == uop.ConstOp || t.DType.IsIndex() && len(b.loopsOf(t)) == len(t.Ranges()) && t.Find(func(u *uop.UOp) bool { return u.Op == uop.Index }) == nil:
-				sum = sum.Add(t.Cast(columns.DType).MulInt(factor))
+			case m.lengths && t.Op == uop.Index && length == nil && outside(t):
+				length, times = t.Cast(m.columns.DType), factor
+			case t.Op == uop.ConstOp || t.DType.IsIndex() && outside(t) && t.Find(func(u *uop.UOp) bool { return u.Op == uop.Index }) == nil:
+				sum = sum.Add(t.Cast(m.columns.DType).MulInt(factor))
 			default:
 				ok = false
 			}
 		}
 		eachTerm(cond.Src[1], sign, add)
 		eachTerm(cond.Src[0], -sign, add)
-		sum = simplify(sum.AddInt(max(0, strides[rows]) * (sizeOf(rows) - 1)))
+		sum = simplify(sum.AddInt(max(0, strides[m.rows]) * (sizeOf(m.rows) - 1)))
 		if length != nil { // as far as it matters, so that the number of columns has a bound
-			far := sizeOf(columns) + max(-sum.Vmin().I(), sum.Vmax().I(), 0)
+			far := sizeOf(m.columns) + max(-sum.Vmin().I(), sum.Vmax().I(), 0)
 			sum = sum.Add(clamp(length, -far, far).MulInt(times))
 		}
 		switch {
-		case ok && strides[columns] == -1:
+		case ok && strides[m.columns] == -1:
 			s.end = sum
-		case ok && strides[columns] == 1:
+		case ok && strides[m.columns] == 1:
 			s.first = sum.MulInt(-1).AddInt(1)
 		}
 	}

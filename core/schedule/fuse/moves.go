@@ -53,7 +53,7 @@ func (b *body) cheap() bool {
 	return len(b.stores) == 1 && work <= cheapWork
 }
 
-// loopsAndStores are those of a kernel whose stores are all in the same loops; its PARAMs are slots then.
+// loopsAndStores are the loops and stores of a kernel whose stores are all in the same loops, with slots for PARAMs.
 func loopsAndStores(k *schedule.Kernel) (loops, stores []*uop.UOp) {
 	if len(k.AST.Src) != 1 || k.AST.Src[0].Op != uop.End {
 		return nil, nil

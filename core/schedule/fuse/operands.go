@@ -9,7 +9,7 @@ import (
 	"polygrad/core/uop"
 )
 
-// A kernel that reads neighbours which lie apart, or that differ in their conditions, loads elements one by one:
+// A kernel whose loads are strided, or differ in their conditions from element to element, loads elements one by one:
 //
 //	for i { for j { for k < 3 { sum += x[i, (j+k+380) % 383] }}}
 //
@@ -26,7 +26,7 @@ func (f *fuser) storeOperands() (changed bool) {
 		return false
 	}
 	for i := 0; i < len(f.groups); i++ {
-		groups := f.apart(f.groups[i])
+		groups := f.operandsFirst(f.groups[i])
 		if groups == nil {
 			continue
 		}
@@ -37,8 +37,8 @@ func (f *fuser) storeOperands() (changed bool) {
 	return changed
 }
 
-// apart are the groups that store an operand of a group first, and then do the rest, if that takes fewer cycles; nil if it does not.
-func (f *fuser) apart(g *group) (best []*group) {
+// operandsFirst returns the groups that store an operand of a group first and then do the rest, nil if that does not take fewer cycles.
+func (f *fuser) operandsFirst(g *group) (best []*group) {
 	stores := f.storesOf(g)
 	if stores == nil || g.body != nil && (g.body.contraction() || g.body.pieces && len(stores) > maxPieces) {
 		return nil
@@ -60,7 +60,7 @@ func (f *fuser) apart(g *group) (best []*group) {
 		if first == nil {
 			continue
 		}
-		groups := append(groupsOf(first, g.kernels), f.with(g, u, read))
+		groups := append(groupsOf(first, g.kernels), f.reading(g, u, read))
 		cycles, _, known := f.cycles(groups)
 		cycles += f.o.Machine.storeCycles(elements, u.DType) + float64(len(first)-1)*f.o.Machine.launchCycles()
 		if known && (costs.StoreCycles == 0 || cycles < costs.StoreCycles) {
@@ -121,8 +121,8 @@ func (f *fuser) storesOf(g *group) []store {
 	return stores
 }
 
-// with is a group in which an operand is read instead of computed.
-func (f *fuser) with(g *group, u, read *uop.UOp) *group {
+// reading is a group that reads an operand instead of computing it.
+func (f *fuser) reading(g *group, u, read *uop.UOp) *group {
 	if b := g.body; b != nil {
 		return groupOf(b.withValues(map[*uop.UOp]*uop.UOp{u: read}), g.kernels)
 	}
@@ -210,7 +210,7 @@ func nextElement(stores []store) *uop.UOp {
 	return nil
 }
 
-// irregular reports whether neighbours in a loop are not neighbours in memory, or are read under a condition of their own.
+// irregular reports whether the iterations of a loop load elements that are not consecutive, or under different conditions.
 func irregular(l, next *uop.UOp) bool {
 	at := l.Src[1]
 	if n := strideIn(at.GetIdx(), next); n != 0 && n != 1 {
@@ -221,14 +221,14 @@ func irregular(l, next *uop.UOp) bool {
 
 // positions are the indices through which a value depends on loops.
 type positions struct {
-	at    []*uop.UOp // from 0
+	at    []*uop.UOp // each from 0 to its size
 	sizes []int64
 	// to are the indices, or loops, in terms of new loops.
 	loops []*uop.UOp
 	to    map[*uop.UOp]*uop.UOp
 }
 
-// add adds a position with so many values.
+// add adds a position from 0 to size.
 func (p *positions) add(f *fuser, at, like *uop.UOp, size int64) (r *uop.UOp) {
 	f.ranges++
 	r = like.With(like.Src[0].IntLike(size)).WithArg(uop.RangeArg{ID: []int{f.ranges}, Type: uop.AxisLoop})
@@ -236,7 +236,7 @@ func (p *positions) add(f *fuser, at, like *uop.UOp, size int64) (r *uop.UOp) {
 	return r
 }
 
-// elements is how many there are.
+// elements is the number of combinations of positions.
 func (p *positions) elements() int64 { return volume(p.loops) }
 
 // storedFirst returns bodies that store a value for each of its positions, and what reads it; nil if that is not possible.
@@ -270,7 +270,7 @@ func (f *fuser) storedFirst(u, next *uop.UOp) (bodies []*body, read *uop.UOp, el
 	return bodies, memory.IndexBy(row), elements
 }
 
-// positionsOf are those of a value, the loop through neighbours last: sums of loops that it depends on in no other way, what is looked up,
+// positionsOf are the positions of a value, the loop through neighbours last: sums of loops that it depends on in no other way, what is looked up,
 // and single loops. nil if there are none.
 func (f *fuser) positionsOf(u, next *uop.UOp) *positions {
 	p, covered := &positions{to: map[*uop.UOp]*uop.UOp{}}, map[*uop.UOp]bool{}
@@ -279,7 +279,7 @@ func (f *fuser) positionsOf(u, next *uop.UOp) *positions {
 		if n == u || n.Op == uop.Range || !n.DType.IsIndex() || len(of) == 0 || slices.ContainsFunc(of, func(r *uop.UOp) bool { return covered[r] }) {
 			continue
 		}
-		if !onlyThrough(u, n) || !f.sum(p, n, next) && !f.lookedUp(p, n, u) {
+		if !onlyThrough(u, n) || !f.addDigits(p, n, next) && !f.addLookup(p, n, u) {
 			continue
 		}
 		for _, r := range of {
@@ -308,8 +308,8 @@ func (f *fuser) positionsOf(u, next *uop.UOp) *positions {
 	return p
 }
 
-// lookedUp adds the positions that an index of memory takes, if its conditions limit it.
-func (f *fuser) lookedUp(p *positions, n, u *uop.UOp) bool {
+// addLookup adds the positions that an index of memory takes, if its conditions limit it.
+func (f *fuser) addLookup(p *positions, n, u *uop.UOp) bool {
 	if !n.HasOp(uop.Ops(uop.Index)) || u.Op != uop.Index {
 		return false
 	}
@@ -330,9 +330,9 @@ func (f *fuser) lookedUp(p *positions, n, u *uop.UOp) bool {
 	return true
 }
 
-// sum adds the positions of a sum of loops, which has as many as there are digits that no two share: x*1535 + (y+z)*2 + w. At least one
+// addDigits adds the positions of a sum of loops, which has as many as there are digits that no two share: x*1535 + (y+z)*2 + w. At least one
 // has fewer values than its loops have iterations.
-func (f *fuser) sum(p *positions, n, next *uop.UOp) bool {
+func (f *fuser) addDigits(p *positions, n, next *uop.UOp) bool {
 	var ts []term
 	constant, ok := int64(0), true
 	eachTerm(n, 1, func(t *uop.UOp, stride int64) {

@@ -163,7 +163,7 @@ func graphPass(fn func(*uop.UOp) *uop.UOp) func(*fuser) bool {
 	}
 }
 
-// rowsForThreads is how many results of a reduction are enough to share among the threads of a processor.
+// rowsForThreads is the number of results of a reduction that is enough to share among the threads of a processor.
 const rowsForThreads = 64
 
 func (f *fuser) makeKernels() bool {

@@ -77,11 +77,11 @@ func (b *body) accessesTransposed(r *uop.UOp) bool {
 func (f *fuser) pieces(b *body) []*body {
 	const most = 8
 	for range most {
-		r, at, apart := f.loopToSplit(b)
+		r, at, kernels := f.loopToSplit(b)
 		switch {
 		case r == nil:
 			return []*body{b}
-		case apart:
+		case kernels:
 			var out []*body
 			for k := range len(at) + 1 {
 				out = append(out, f.pieces(f.piece(b, r, at, k))...)
@@ -96,8 +96,8 @@ func (f *fuser) pieces(b *body) []*body {
 	return []*body{b}
 }
 
-// loopToSplit returns a loop whose split pays, and the positions; apart: its pieces become kernels.
-func (f *fuser) loopToSplit(b *body) (r *uop.UOp, at []int64, apart bool) {
+// loopToSplit returns a loop whose split pays, and the positions; kernels: its pieces become kernels.
+func (f *fuser) loopToSplit(b *body) (r *uop.UOp, at []int64, kernels bool) {
 	cuts := splitsOf(b)
 	if len(cuts) == 0 {
 		return nil, nil, false
@@ -122,16 +122,16 @@ func (f *fuser) loopToSplit(b *body) (r *uop.UOp, at []int64, apart bool) {
 			if at == nil || !inner && !b.expensiveConditions(r) {
 				continue
 			}
-			apart := i == 0 || inner && b.accessesTransposed(r)
-			if apart && f.reducesAgain(b, r, at) {
+			kernels := i == 0 || inner && b.accessesTransposed(r)
+			if kernels && f.reducesAgain(b, r, at) {
 				continue
 			}
 			times := volume(path[:i])
-			if apart {
+			if kernels {
 				times = 1
 			}
 			if f.splitPays(b, r, at, times) {
-				return r, at, apart
+				return r, at, kernels
 			}
 		}
 	}

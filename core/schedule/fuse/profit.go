@@ -274,12 +274,12 @@ func (b *body) needsGather() bool {
 				loads = append(loads, u)
 			}
 		}
-		apart := func(r *uop.UOp) bool {
+		strided := func(r *uop.UOp) bool {
 			return slices.ContainsFunc(loads, func(l *uop.UOp) bool { return strideIn(l.Src[1].GetIdx(), r) > 2 })
 		}
 		rs := slices.Concat(red.Ranges(), red.Src[1:])
 		rs = slices.DeleteFunc(rs, func(r *uop.UOp) bool { return sizeOf(r) < minContiguousRun })
-		return len(rs) > 0 && !slices.ContainsFunc(rs, func(r *uop.UOp) bool { return !apart(r) })
+		return len(rs) > 0 && !slices.ContainsFunc(rs, func(r *uop.UOp) bool { return !strided(r) })
 	})
 }
 

@@ -194,7 +194,7 @@ func (f *fuser) storedForReduction(u *uop.UOp, users func(*uop.UOp) []*uop.UOp) 
 	return stored
 }
 
-// repeatsAlongLast is how often an EXPAND repeats its source along the last axis, 1 for other operations.
+// repeatsAlongLast is the number of times that an EXPAND repeats its source along the last axis, 1 for other operations.
 func repeatsAlongLast(u *uop.UOp) float64 {
 	if u.Op != uop.Expand {
 		return 1

@@ -313,14 +313,14 @@ func (f *fuser) inBlocks(b *body, rows *uop.UOp, high int64) *body {
 		}
 		to.set(u, v)
 	}
-	apart := func(loops []*uop.UOp) []*uop.UOp {
+	blocked := func(loops []*uop.UOp) []*uop.UOp {
 		i := slices.Index(loops, rows)
 		return slices.Concat(loops[:i], []*uop.UOp{block, inBlock(rows)}, loops[i+1:])
 	}
-	out := &body{loops: apart(b.loops)}
+	out := &body{loops: blocked(b.loops)}
 	for _, s := range b.stores {
 		at := simplify(replace(s.at, map[*uop.UOp]*uop.UOp{rows: start.Add(inBlock(rows))}))
-		out.stores = append(out.stores, store{s.slot, at, simplify(to.get(s.value)), apart(s.loops)})
+		out.stores = append(out.stores, store{s.slot, at, simplify(to.get(s.value)), blocked(s.loops)})
 	}
 	to.reset()
 	return out

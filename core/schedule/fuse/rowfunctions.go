@@ -272,7 +272,7 @@ func (f *fuser) costsOfCut(c *rowFunctions) Costs {
 	return costs
 }
 
-// rereadCycles is how many cycles a third kernel takes for what it reads and computes again of the rows.
+// rereadCycles are the cycles of a third kernel for reading and computing parts of the rows again.
 func (f *fuser) rereadCycles(b *body, bodies []*body) float64 {
 	if len(bodies) < 3 {
 		return 0

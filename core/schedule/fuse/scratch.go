@@ -131,16 +131,16 @@ func divisionsOf(values []*uop.UOp) map[*uop.UOp]bool {
 	return out
 }
 
-// rowPays compares the work for a value with the loads of a row whose elements lie apart in memory, as those of a column do: without the row
+// rowPays compares the work for a value with the loads of a row whose elements are strided in memory, as those of a column are: without the row
 // the lanes of vectors are columns.
 func (f *fuser) rowPays(v rowValue, work float64) bool {
-	apart := 0.0
+	gathers := 0.0
 	for _, u := range v.u.ToposortGated(func(u *uop.UOp) bool { return u.InRange(v.inner) }) {
 		if u.Op == uop.Index && !isGather(u) && strideIn(u.Src[1].GetIdx(), v.inner) > 1 {
-			apart += laneCycles
+			gathers += laneCycles
 		}
 	}
-	return apart <= f.o.Machine.vectorCycles(work)
+	return gathers <= f.o.Machine.vectorCycles(work)
 }
 
 // renameLoop replaces the range of a loop in a value; to caches the results.

@@ -12,14 +12,14 @@ func (f *fuser) fuseSiblings() (changed bool) {
 		var needed access // of the groups between i and j that must stay before j
 		for i := j - 1; i >= 0; i-- {
 			p, k := f.groups[i], f.groups[j]
-			apart := needed.dependsOn(&p.access)
-			if apart || k.dependsOn(&p.access) {
+			ordered := needed.dependsOn(&p.access)
+			if ordered || k.dependsOn(&p.access) {
 				needed.merge(&p.access)
 			}
 			if !overlap(p.reads, k.reads) {
 				continue
 			}
-			c, before, after := f.inSameLoops(i, j, apart)
+			c, before, after := f.inSameLoops(i, j, ordered)
 			f.observe(p, k, c.reason, c.costs)
 			if c.reason == Pays {
 				j = f.merge(i, j, before, after, c.body)
@@ -30,11 +30,11 @@ func (f *fuser) fuseSiblings() (changed bool) {
 	return changed
 }
 
-// inSameLoops merges group i into the loops of group j, or the other way round. apart: a group between them depends on i, and j on it.
-func (f *fuser) inSameLoops(i, j int, apart bool) (c candidate, before, after []*group) {
+// inSameLoops merges group i into the loops of group j, or the other way round. ordered: a group between them depends on i, and j on it.
+func (f *fuser) inSameLoops(i, j int, ordered bool) (c candidate, before, after []*group) {
 	p, k := f.groups[i], f.groups[j]
 	switch {
-	case apart:
+	case ordered:
 		return candidate{reason: OrderBetween}, nil, nil
 	case overlap(p.writes, k.reads) || overlap(p.writes, k.writes):
 		return candidate{reason: Dependent}, nil, nil

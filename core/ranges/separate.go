@@ -9,19 +9,18 @@ import (
 	"polygrad/core/uop"
 )
 
-// Several reductions may share their ranges, and are one loop then. If the ranges of only one of them were merged, split
-// or left out, or if they stand inside of different loops, the loops that they still have in common would have to be in two
-// places: they get loops of their own.
+// Reductions that share their ranges are one loop. If the ranges of only one of them are merged, split or removed, or if they are inside
+// of different loops, the loops that they still share would have to be in two places: such reductions get ranges of their own.
 
-// apart says which ranges replace those of a reduction, by the loops of reductions.
-type apart map[string]rewrite.Map
+// freshRanges maps the ranges of reductions to those that replace them, by loopsKey.
+type freshRanges map[string]rewrite.Map
 
 // Unordered says that rules only read it.
-func (apart) Unordered() {}
+func (freshRanges) Unordered() {}
 
 var separate = &rewrite.Table{Name: "separate reductions", Rules: []*rewrite.Rule{{Name: "loops of its own", Ops: uop.Ops(uop.Reduce),
 	Fn: func(ctx any, u *uop.UOp) *uop.UOp {
-		m := ctx.(apart)[loopsKey(u)]
+		m := ctx.(freshRanges)[loopsKey(u)]
 		if m == nil {
 			return nil
 		}
@@ -47,7 +46,7 @@ func SeparateReduces(sink *uop.UOp) *uop.UOp {
 
 func separateOnce(sink *uop.UOp) *uop.UOp {
 	owner := map[*uop.UOp]string{} // of a range: the loops of the first reduction that ends it
-	m := apart{}
+	m := freshRanges{}
 	fresh := -1
 	list := sink.Toposort()
 	for _, u := range list {
