@@ -135,7 +135,7 @@ func (c *context) call(op *ops.Op, args []callArg) ([]value, error) {
 	return singles(us), err
 }
 
-// elements are those of a buffer that is in the memory of the host.
+// elements returns the elements of a buffer in the memory of the host.
 func (c *context) elements(buffer *uop.UOp) ([]byte, bool) {
 	h, ok := c.host[buffer]
 	if !ok || h.data == nil {

@@ -134,7 +134,7 @@ func poly_expr_abandon(ctx uintptr) int32 {
 	})
 }
 
-// derivatives are those of PolyDerivative.
+// derivatives are the values of PolyDerivative.
 var derivatives = []func(e *variable.Expr, of []int) (*variable.Expr, error){
 	(*variable.Expr).JVP, (*variable.Expr).VJP, (*variable.Expr).Grad, (*variable.Expr).JacFwd, (*variable.Expr).JacRev,
 	(*variable.Expr).HolomorphicGrad, (*variable.Expr).HolomorphicJacFwd, (*variable.Expr).HolomorphicJacRev, (*variable.Expr).Transpose,

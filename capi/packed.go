@@ -40,7 +40,7 @@ const (
 	callComplex
 )
 
-// maxCallDepth is how deep lists of arguments nest.
+// maxCallDepth is the limit of nested lists of arguments.
 const maxCallDepth = 4
 
 // A reader reads the arguments of a call of an operation from an array.

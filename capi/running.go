@@ -35,10 +35,10 @@ func executor(name string) (*exec.Executor, error) {
 	return e, nil
 }
 
-// executor is that of the context's device.
+// executor is the executor of the context's device.
 func (c *context) executor() (*exec.Executor, error) { return executor(c.device) }
 
-// anyExecutor is that of a device that an array was put on, "" for none.
+// anyExecutor is the executor of the device that an array was put on, "" for none.
 func (c *context) anyExecutor(device string) (*exec.Executor, error) {
 	if device == "" {
 		device = c.device
@@ -46,7 +46,7 @@ func (c *context) anyExecutor(device string) (*exec.Executor, error) {
 	return executor(device)
 }
 
-// executorOf is that of a device, or of the context's device if it has no name.
+// executorOf is the executor of a device, or of the context's device if it has no name.
 func (c *context) executorOf(device string) (*exec.Executor, error) {
 	if device == chosen {
 		return c.executor()

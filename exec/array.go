@@ -206,7 +206,7 @@ func (a *Array) Read(host []byte) error {
 	return a.toHost(host)
 }
 
-// Written says that the host has written all of its memory, or changed elements after Read.
+// Written notes that the host has written all of its memory, or changed elements after Read.
 func (a *Array) Written() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -297,10 +297,10 @@ func (e *Executor) OwnMemory() bool { return !e.pool.limits.HostMemory }
 // LimitedReach reports whether the device copies buffers that lie far from the others of a launch.
 func (e *Executor) LimitedReach() bool { return e.pool.limits.Reach > 0 }
 
-// Counts are what a device has done.
+// Counts are the numbers of launches, copies and allocations of a device.
 type Counts = device.Counts
 
-// Counts are what the device has done since it was opened; ok is false if it does not count.
+// Counts are those since the device was opened; ok is false if it does not count.
 func (e *Executor) Counts() (c Counts, ok bool) {
 	if d, can := e.dev.(device.Counter); can {
 		return d.Counts(), true

@@ -164,7 +164,7 @@ func (s *Step) OwnMemory() bool { return !s.plan.pool.limits.HostMemory }
 // Temporaries is the number of intermediate buffers.
 func (s *Step) Temporaries() int { return s.plan.temps }
 
-// Memory is how many bytes the intermediate buffers take at once.
+// Memory is the number of bytes that the intermediate buffers take at once.
 func (s *Step) Memory() int64 { return s.plan.arena }
 
 // Buffers are the BUFFERs of a run, in order of first use in the graph.

@@ -52,7 +52,7 @@ func ParseConfig(text []byte) (*Config, error) {
 // NewConfig makes an object without keys.
 func NewConfig() *Config { return &Config{values: map[string]json.RawMessage{}} }
 
-// value is what a key has, nil if it is not there.
+// value is the value of a key, nil if it is not there.
 func (c *Config) value(name string) json.RawMessage {
 	if c.asked != nil {
 		c.asked[name] = true

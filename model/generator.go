@@ -232,7 +232,7 @@ func (g *Generator) settle() error {
 	return g.feed(tokens)
 }
 
-// SetEnds says which tokens end a text. A text that has ended is continued with the token that ended it.
+// SetEnds sets the tokens that end a text. A text that has ended is continued with the token that ended it.
 func (g *Generator) SetEnds(tokens []int32) error {
 	return g.do("SetEnds", func() error {
 		g.ends = slices.Clone(tokens)

@@ -27,7 +27,7 @@ type HFOptions struct {
 
 // LoadHF makes a model from a Hugging Face config.json and its safetensors files. Numbers of any type become float32. The files
 // must have every parameter in its shape, and nothing else but what models of the family have beside it (hfNames). The model
-// types are those of hfFamilies.
+// types are the model types of hfFamilies.
 func LoadHF(e *exec.Executor, config []byte, weights [][]byte, o HFOptions) (*Instance, error) {
 	var opened []weightFile
 	var notes []string
@@ -233,7 +233,7 @@ func loadHF(e *exec.Executor, name, where string, config []byte, opened []weight
 	return m, nil
 }
 
-// maxNotes is how many tensors an error names.
+// maxNotes is the number of tensors that an error names.
 const maxNotes = 3
 
 // loadFiles reads the parameters of files, which are there by the name where. What is missing or does not fit is an error, or, with partial, noted.

@@ -38,7 +38,7 @@ func (r *resident) read() error {
 	return r.array.Read(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(r.data))), 4*len(r.data)))
 }
 
-// written says that the host has written the memory, after read or all of it.
+// written notes that the host has written the memory, after read or all of it.
 func (r *resident) written() { r.array.Written() }
 
 func (r *resident) free() {

@@ -306,7 +306,7 @@ func (c *Context) Memory(b *uop.UOp, own bool) (bound exec.Binding, ok bool, err
 	return bound, err == nil, err
 }
 
-// ExecutorChanged says that from now on programs are compiled by another executor. Those that were compiled before stay as they are; tensors
+// ExecutorChanged makes later programs be compiled by another executor. Those that were compiled before stay as they are; tensors
 // move to the device that uses them.
 func (c *Context) ExecutorChanged() {
 	c.waitJobs()

@@ -46,7 +46,7 @@ var noBatch = uop.N(-1)
 // Unmapped is the axis of an argument that has none for the batch.
 const Unmapped = -1
 
-// deepest is how many tracings there may be in one another: more are a function that calls itself.
+// deepest is the limit of nested traces: a function that calls itself has more.
 const deepest = 64
 
 // Express begins a tracing, until End or Abandon. caller names the transformation in errors. given are placeholders with the shapes and
@@ -220,7 +220,7 @@ func (e *neededValue) Error() string {
 	return fmt.Sprintf("a value is needed while %s traces the function: %s", e.caller, advice)
 }
 
-// asSize says of a value that is needed and not known that the size of a result depends on it.
+// asSize rewords the error of an unknown value on which the size of a result depends.
 func asSize(err error) error {
 	if needed := (*neededValue)(nil); errors.As(err, &needed) {
 		return &neededValue{needed.caller, true}

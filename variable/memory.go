@@ -108,7 +108,7 @@ func (m *memory) take() error {
 	return nil
 }
 
-// noMemory says what a program can do about it if its tensors take the memory.
+// noMemory is the error of an allocation that failed, with advice if tensors hold most of the memory.
 func noMemory(size uintptr) error {
 	if held := inUse.Load(); held >= 1<<30 {
 		return fmt.Errorf("memory: none for %d bytes: tensors hold %d MiB; release those that are not needed", size, held>>20)

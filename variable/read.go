@@ -87,7 +87,7 @@ func (v *Variable) readBox(f func(b []byte)) error {
 	return err
 }
 
-// ErrNotWhole says that a view has no elements of its own.
+// ErrNotWhole is the error of a view that has no elements of its own.
 var ErrNotWhole = errors.New("the tensor is a view, expected one with elements of its own")
 
 // A fetch is on its way to the memory of the host.

@@ -659,5 +659,5 @@ func (s *Step) Kernels() int { return s.step.Kernels() }
 // Temporaries is the number of buffers between the kernels.
 func (s *Step) Temporaries() int { return s.step.Temporaries() }
 
-// Memory is how many bytes these buffers take at once.
+// Memory is the number of bytes that these buffers take at once.
 func (s *Step) Memory() int64 { return s.step.Memory() }

@@ -19,7 +19,7 @@ const (
 	SVG
 )
 
-// Kind tells nodes apart by colour.
+// Kind is the class of a node, shown by its colour.
 type Kind string
 
 // The kinds of nodes.

@@ -527,7 +527,7 @@ func Angle(x *uop.UOp) (*uop.UOp, error) {
 // complexAsReal are the exported functions of one tensor that compute what they say for complex tensors by their compositions.
 var complexAsReal = setOf("Abs Neg Square IsNaN IsInf IsFinite LogicalNot Reciprocal Contiguous ContiguousBackward Detach SqueezeAll Real Imag Conj Angle")
 
-// complexOperators are those of two.
+// complexOperators are the operators of two operands.
 var complexOperators = setOf("Add Sub Mul Div Pow Eq Ne")
 
 func setOf(names string) map[string]bool {

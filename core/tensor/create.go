@@ -152,7 +152,7 @@ func Filled(shape uop.Shape, x *uop.UOp, dt *uop.DType) (r *uop.UOp, err error) 
 	return uop.ComplexPair(part(re), part(im)), nil
 }
 
-// isNumber says whether planes are those of a number that is known.
+// isNumber reports whether planes are constants.
 func isNumber(z complexPlanes) bool {
 	return z.re.Base().Op == uop.ConstOp && (z.im == nil || z.im.Base().Op == uop.ConstOp)
 }

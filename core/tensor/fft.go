@@ -83,7 +83,7 @@ func radices(n int64) []int64 {
 	return out
 }
 
-// pairs is how many pairs of j and r-j there are for j from 1 to below r.
+// pairs is the number of pairs of j and r-j for j from 1 to below r.
 func pairs(r int64) int64 { return (r - 1) / 2 }
 
 // table is a pair of constant planes that is made once in a graph.
@@ -274,7 +274,7 @@ func (o Norm) swapped() Norm {
 	return o
 }
 
-// factor is what the sums are multiplied by.
+// factor is the factor of the sums.
 func (o Norm) factor(n int64, inverse bool) float64 {
 	switch {
 	case o == NormOrtho:

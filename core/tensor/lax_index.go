@@ -333,7 +333,7 @@ func GatherWindows(operand, indices *uop.UOp, n GatherNumbers, mode GatherMode, 
 	return r, nil
 }
 
-// fillOf is what stands for elements outside: NaN, the least signed and the greatest unsigned integer, unless it is given.
+// fillOf is the value of elements outside: NaN, the least signed and the greatest unsigned integer, unless it is given.
 func fillOf(dt *uop.DType, fill any) operand {
 	switch {
 	case fill != nil:

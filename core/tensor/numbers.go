@@ -383,7 +383,7 @@ func PolyAdd(p, q *uop.UOp, minus bool) (r *uop.UOp, err error) {
 	return add(p, q), nil
 }
 
-// coefficients are those of a polynomial as a vector.
+// coefficients are the coefficients of a polynomial as a vector.
 func coefficients(arg string, p *uop.UOp) *uop.UOp {
 	switch len(p.Shape()) {
 	case 0:

@@ -152,7 +152,7 @@ func (c cell) step(given, hidden, before []*uop.UOp) []*uop.UOp {
 	return after
 }
 
-// total is what a cell has as hidden.
+// total is the input of the gates from the hidden state, to which the input from given is added if the cell sums them.
 func (c cell) total(given, hidden []*uop.UOp) []*uop.UOp {
 	if !c.summed {
 		return hidden

@@ -112,7 +112,7 @@ func IsIn(x, values *uop.UOp) (r *uop.UOp, err error) {
 	return found, nil
 }
 
-// BinCount is how often each number from 0 to n-1 is an element of x, int32, or the sum of the weights of these elements.
+// BinCount counts how often each number from 0 to n-1 is an element of x, int32, or sums the weights of these elements.
 func BinCount(x, weights *uop.UOp, n int64) (r *uop.UOp, err error) {
 	defer guard("BinCount", &err)
 	need("x", x)
@@ -132,7 +132,7 @@ func BinCount(x, weights *uop.UOp, n int64) (r *uop.UOp, err error) {
 	return scatterReduce(zeros, 0, flatten(x, 0, -1), flatten(weights, 0, -1), ScatterSum, true), nil
 }
 
-// Histogram is how many elements of x lie in each of bins intervals of the same width, int32, and their edges. The intervals go from low
+// Histogram counts the elements of x in each of bins intervals of the same width, int32, and returns their edges, too. The intervals go from low
 // to high, from the least to the greatest element where these are nil; the last one includes its upper edge.
 func Histogram(x *uop.UOp, bins int64, low, high *float64) (counts, edges *uop.UOp, err error) {
 	defer guard("Histogram", &err)

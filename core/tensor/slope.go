@@ -23,7 +23,7 @@ func (f elementwise) Hash() uint64 { return uop.Str(f.name).Hash() }
 
 func (f elementwise) String() string { return f.name }
 
-// Name is that of the function (gradient.Named).
+// Name is the name of the function (gradient.Named).
 func (f elementwise) Name() string { return f.name }
 
 // Pointwise is true (gradient.Pointwise).
@@ -38,8 +38,9 @@ func (f elementwise) Gradient(g, u *uop.UOp) []*uop.UOp {
 	return out
 }
 
-// Composed is the value of a CUSTOM_GRADIENT as an expression without that operation, with the same value and the right derivative:
-// detach(value) + long formula - detach(long formula). The compiler leaves out the two formulas, as their difference is 0.
+// Composed rewrites a CUSTOM_GRADIENT as other operations with the same value and derivative. The transform of a Fourier pass is written
+// out. A function whose derivative is that of a longer formula is detach(value) + formula - detach(formula): the compiler folds the
+// difference to 0. Others are their values.
 func Composed(u *uop.UOp) *uop.UOp {
 	v := u.Src[0]
 	if s, ok := u.Arg.(stated); ok && s.rule == passesOfTransform {

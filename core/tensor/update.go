@@ -432,7 +432,7 @@ func (r *UpdateRule) check(u *updating) {
 // oneElement stands for shapes of one element.
 var oneElement = &uop.Shape{}
 
-// shapes are those of the state that a rule takes; nil is any.
+// shapes are the shapes of the state that a rule takes; nil is any.
 func (r *UpdateRule) shapes(u *updating) (all []*uop.Shape) {
 	g := u.g.Shape()
 	without := func(axis int64) *uop.Shape {

@@ -77,7 +77,7 @@ func (s stated) Hash() uint64 { return s.numbers.Hash() + uint64(s.rule) }
 
 func (s stated) String() string { return statedNames[s.rule] + s.numbers.String() }
 
-// Name is that of the function and its numbers (gradient.Named).
+// Name is the name of the function with its numbers (gradient.Named).
 func (s stated) Name() string {
 	switch {
 	case s.rule == gradientOfOther || s.rule == gradientOfShared:

@@ -14,7 +14,7 @@ import (
 	"polygrad/exec/device"
 )
 
-// Device is what a tuner knows of a device.
+// Device describes a device to a tuner.
 type Device struct {
 	device.Device
 	// Machine identifies the processor or adapter, its driver and what kernels are laid out for: choices are kept for each.

@@ -3,7 +3,7 @@ package device
 // Counter is a Device that counts what it does.
 type Counter interface{ Counts() Counts }
 
-// Counts are what a device with memory and a queue of its own has done since it was opened.
+// Counts are the launches, copies and allocations of a device with its own memory and queue since it was opened.
 type Counts struct {
 	// Submits is the number of lists of work that it was given; Launches and Copies (between its buffers) are in them.
 	Submits, Launches, Copies int64

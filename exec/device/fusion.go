@@ -35,5 +35,5 @@ func FusionFor(m *ir.Machine, target *lower.Target) fuse.Options {
 	return limits
 }
 
-// launchOnGPU is how many cycles a launch takes on a GPU: some microseconds.
+// launchOnGPU is the number of cycles of a launch on a GPU: some microseconds.
 const launchOnGPU = 4000

@@ -115,7 +115,7 @@ func Release(at, n uintptr) error {
 	return nil
 }
 
-// memorySize is how many bytes the memory has at most.
+// memorySize is the greatest number of bytes of the memory.
 const memorySize = 1 << 32
 
 func installed() uintptr { return memorySize }

@@ -38,7 +38,7 @@ func hostDrop(module int32)
 //go:wasmimport polygrad run
 func hostRun(function int32, args unsafe.Pointer) (trapped int32)
 
-// hostThreads is how many threads can share runs, of so many that are wanted; 0 leaves it to the host.
+// hostThreads is the number of threads that share runs, if so many are wanted; 0 leaves it to the host.
 //
 //go:noescape
 //go:wasmimport polygrad threads
@@ -140,10 +140,10 @@ func (m *module) function(number int, k *render.Kernel, threads int) function {
 	return f
 }
 
-// threads is how many threads can share a kernel.
+// threads is the number of threads that share a kernel.
 func threads() int { return int(hostThreads(int32(settings.Threads.Number()))) }
 
-// compiler is what kernels are planned for, and how they are rendered.
+// compiler is the machine for which kernels are planned, and their renderer.
 func compiler() (ir.Machine, render.Options) {
 	m := ir.WasmJS
 	if hostFused() != 0 {

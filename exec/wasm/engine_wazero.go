@@ -102,7 +102,7 @@ func (in *instance) release() {
 	}
 }
 
-// bindings are those of a kernel that no call uses at the moment.
+// bindings are the bindings of a kernel that no call uses at the moment.
 type bindings struct {
 	ready [8]atomic.Pointer[binding]
 }
@@ -129,7 +129,7 @@ func (b *binding) close() {
 	b.in.release()
 }
 
-// keptScratch is how much scratch memory a binding keeps between calls. Kernels that need more share it: they
+// keptScratch is the size of the scratch memory that a binding keeps between calls. Kernels that need more share it: they
 // take it from the window's heap for each call, so that many of them do not need more than the few that run.
 const keptScratch = 64 << 10
 
@@ -140,10 +140,10 @@ func (b *binding) freeScratch() {
 	}
 }
 
-// compiler is what kernels are planned for, and how they are rendered.
+// compiler is the machine for which kernels are planned, and their renderer.
 func compiler() (ir.Machine, render.Options) { return ir.Wasm, render.Options{} }
 
-// threads is how many threads share kernels.
+// threads is the number of threads that share kernels.
 func threads() int {
 	if n := settings.Threads.Number(); n > 0 {
 		return n

@@ -18,7 +18,7 @@ const (
 	clockEvery = 16
 )
 
-// maxThreads is how many threads can share a run.
+// maxThreads is the limit of threads that share a run.
 const maxThreads = 256
 
 // pool shares runs among workers and the goroutine that asks for one, as that of the device native does: a run is cut into
@@ -45,13 +45,13 @@ var pool struct {
 	workers int // that were started; their numbers count from 1, the caller is 0
 }
 
-// padded is what has a cache line of its own.
+// padded is a word with a cache line of its own.
 type padded[T any] struct {
 	v T
 	_ [64]byte
 }
 
-// wordOf says which pieces of a part are left: the number of the run, the end, and the next one.
+// wordOf packs the pieces of a part that are left: the number of the run, the end, and the next one.
 func wordOf(run, end, next uint32) uint64 { return uint64(run)<<32 | uint64(end)<<16 | uint64(next) }
 
 // take takes a piece of a part of a run; ok is false if there is none.

@@ -6,12 +6,12 @@ import (
 	"polygrad/exec/device"
 )
 
-// counts are those of device.Counts, of all adapters of a device.
+// counts are the device.Counts of all adapters of a device.
 type counts struct {
 	submits, launches, copies, groups, bindings, pipelines, buffers, waits, in, out atomic.Int64
 }
 
-// Counts are what the device has done since it was opened.
+// Counts are the launches, copies and allocations of the device since it was opened.
 func (d *Device) Counts() device.Counts {
 	c := &d.counts
 	return device.Counts{

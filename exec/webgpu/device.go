@@ -24,7 +24,7 @@ type shader struct {
 	uniform bool
 }
 
-// use is what a buffer of a driver is for.
+// use is the usage of a buffer of a driver.
 type use int
 
 const (
@@ -71,7 +71,7 @@ type driver interface {
 	lose()
 }
 
-// limits are those of an adapter.
+// limits are the limits of an adapter.
 type limits struct {
 	name, kind, driver   string // driver identifies it with its version
 	buffers, dispatch    int64
@@ -118,7 +118,7 @@ type adapter struct {
 	copies    *pipeline // copies parts of one buffer, nil before its first use
 }
 
-// alignment is that of the parts of buffers, for all adapters.
+// alignment is the alignment of the parts of buffers, for all adapters.
 const alignment = 256
 
 func newDevice(open func() (driver, limits, error)) (*Device, error) {
@@ -148,7 +148,7 @@ func machineOf(l *limits, kind string) ir.Machine {
 	return m
 }
 
-// adapter is the one in use: another one if the last was lost.
+// adapter is the adapter in use: another one if the last was lost.
 func (d *Device) adapter() (*adapter, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -199,7 +199,7 @@ func (d *Device) Generation() int64 {
 	return a.number
 }
 
-// Target is that of GPUs.
+// Target is the lowering target of GPUs.
 func (d *Device) Target() *lower.Target { return d.target }
 
 // Limits are memory of its own, the adapter's number of buffers, and float64 on the host.

@@ -14,7 +14,7 @@ import (
 // Arrays of f16 save atomic operations on parts of words. What is stored to them is rounded before, but the standard lets conversions take
 // subnormal numbers for 0 and make anything of infinities, so an adapter is asked for all numbers before its arrays are used.
 
-// halvesKnown says whether an adapter converts all numbers of f16.
+// halvesKnown records whether an adapter converts all numbers of f16 exactly.
 type halvesKnown struct {
 	once  sync.Once
 	right bool

@@ -155,7 +155,7 @@ func openHost() (driver, limits, error) {
 	}, nil
 }
 
-// number is that of a new object.
+// number is the number of a new object.
 func (h *host) number() object {
 	if n := len(h.idle); n > 0 {
 		o := h.idle[n-1]

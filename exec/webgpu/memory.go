@@ -172,7 +172,7 @@ func (a *adapter) trim(bytes int64) {
 	}
 }
 
-// allocation is what Allocate makes: a block of the adapter that it was used on last.
+// allocation is the memory of Allocate: a block of the adapter that it was used on last.
 type allocation struct {
 	d     *Device
 	bytes int64
@@ -182,7 +182,7 @@ type allocation struct {
 	block *block
 }
 
-// memory is what a Buffer points to: an allocation from an offset on.
+// memory is the target of a Buffer: an allocation from an offset on.
 type memory struct {
 	*allocation
 	offset int64

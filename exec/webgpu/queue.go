@@ -370,7 +370,7 @@ func (q *queue) Wait() error {
 // Start has the next list timed.
 func (q *queue) Start() { q.timed, q.lists, q.measured = true, 0, false }
 
-// Took is how long the launches took, if all of them were in one list, without copies between them.
+// Took is the duration of the launches, if all of them were in one list, without copies between them.
 func (q *queue) Took() (time.Duration, bool) {
 	q.timed = false
 	if !q.measured || q.lists != 1 {

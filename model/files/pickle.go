@@ -48,7 +48,7 @@ const (
 	maxPickleLine = 4096
 )
 
-// malformed is what refuse panics with.
+// malformed is the panic value of refuse.
 type malformed struct{ error }
 
 // read runs f, which may refuse malformed data.

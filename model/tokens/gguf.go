@@ -25,7 +25,7 @@ func fromGGUF(data []byte) (*Tokenizer, error) {
 	return fromMetadata(text)
 }
 
-// metadata is what GGUF files say of their tokenizer.
+// metadata is the part of a GGUF file's metadata that describes its tokenizer.
 type metadata struct {
 	Model     string    `json:"tokenizer.ggml.model"`
 	Pre       string    `json:"tokenizer.ggml.pre"`

@@ -108,7 +108,7 @@ func normalized(f func(string) string, text string) (out string, err error) {
 	return f(text), nil
 }
 
-// words is what a pre-tokenizer makes. If it ends in bytes and the model takes these, words are texts instead of characters for bytes.
+// words are the outputs of a pre-tokenizer. If it ends in bytes and the model takes these, words are texts instead of characters for bytes.
 func words(raw json.RawMessage, m *part) (split stage, ofBytes bool, err error) {
 	var p part
 	if len(raw) > 0 {

@@ -146,7 +146,7 @@ func (p *Padding) check() error {
 	return oneOf("direction", &p.Direction, "Right", "Left")
 }
 
-// cut is what remains of the tokens of a text, or of two, with more tokens around them.
+// cut truncates the tokens of a text, or of two, with room for tokens around them.
 func (c *Truncation) cut(parts [][]int32, more int) error {
 	most := *c.Most - more
 	if most < 0 {

@@ -159,7 +159,7 @@ func fromSentencePiece(data []byte) (*Tokenizer, error) {
 	return t, nil
 }
 
-// tokenizer is the one of a model's pieces.
+// tokenizer is the tokenizer of a model's pieces.
 func (p *pieces) tokenizer() (*Tokenizer, error) {
 	t := begun(len(p.text))
 	vocab := map[string]int32{} // what words may have

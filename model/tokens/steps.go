@@ -355,7 +355,7 @@ func newCharsmap(raw []byte) (*charsmap, error) {
 	return m, nil
 }
 
-// prefix is what the longest key that a text begins with becomes, and its length, 0 if there is none.
+// prefix is the replacement of the longest key that a text begins with, and the key's length, 0 if there is none.
 func (m *charsmap) prefix(text string) (string, int) {
 	offset := func(unit uint32) uint32 { return unit >> 10 << (unit & (1 << 9) >> 6) }
 	if len(m.units) == 0 {
@@ -573,7 +573,7 @@ func then(all []stage) stage {
 	}
 }
 
-// scheme says when a mark is put before a text.
+// scheme is the condition under which a mark is put before a text.
 func (p *part) scheme() string {
 	if p.Scheme != nil {
 		return *p.Scheme

@@ -65,7 +65,7 @@ func around(before, behind []int32) template {
 	return template{[]slot{{ids: before}, {text: 1}, {ids: behind}}, []slot{{ids: before}, {text: 1}, {text: 2}, {ids: behind}}}
 }
 
-// fill is what a template makes of texts.
+// fill applies a template to texts.
 func (tmpl template) fill(texts [][]int32) (out []int32) {
 	slots := tmpl.single
 	if len(texts) == 2 {
@@ -97,7 +97,7 @@ func caught(err *error) {
 	}
 }
 
-// Special says what becomes of texts of special tokens in an encoded text.
+// Special is the treatment of special tokens' texts in an encoded text.
 type Special struct {
 	// Refuse makes a text of a special token that is not allowed an error; else it is text as any other.
 	Refuse bool
@@ -129,7 +129,7 @@ const (
 	longWord   = 64      // bytes of words that are remembered
 )
 
-// worker has what encoding needs: tokens so far, and those of words that came before.
+// worker is the state of encoding: the tokens so far, and a cache of the tokens of words.
 type worker struct {
 	out    []int32
 	known  map[string][2]uint32 // where their tokens are
@@ -306,7 +306,7 @@ func (t *Tokenizer) ID(text string) int32 {
 	return -1
 }
 
-// Text is what the vocabulary has for a token; for tokens of bytes these bytes.
+// Text is the entry of the vocabulary for a token; for tokens of bytes these bytes.
 func (t *Tokenizer) Text(id int32) (string, bool) {
 	if !t.Has(id) {
 		return "", false

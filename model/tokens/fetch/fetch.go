@@ -16,7 +16,7 @@ import (
 	"polygrad/model/tokens"
 )
 
-// Tokenizer is that of a vocabulary of tiktoken's or CLIP's by its name, of a model on the Hugging Face Hub or of an address: see
+// Tokenizer is the tokenizer of a vocabulary of tiktoken's or CLIP's by its name, of a model on the Hugging Face Hub or of an address: see
 // tokens.Source. progress, which may be nil, is told how many bytes have come, and how many there are, -1 if that is not known.
 func Tokenizer(name string, progress func(loaded, total int64)) (*tokens.Tokenizer, error) {
 	url, err := tokens.Source(name)
@@ -40,7 +40,7 @@ var client = func() *http.Client {
 	return &http.Client{Transport: transport}
 }()
 
-// File is what an address of HTTP holds: loaded once, and kept in polygrad/downloads of the user's folder of caches.
+// File is the content of an HTTP address: loaded once, and kept in polygrad/downloads of the user's folder of caches.
 func File(url string, progress func(loaded, total int64)) ([]byte, error) {
 	caches, err := os.UserCacheDir()
 	if err != nil {

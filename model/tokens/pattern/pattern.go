@@ -266,7 +266,7 @@ func either(a, b [4]uint64) [4]uint64 {
 	return a
 }
 
-// ErrSlow says that an expression needs too many steps.
+// ErrSlow is the error of an expression that needs too many steps.
 var ErrSlow = errors.New("an expression needs too many steps for the text")
 
 // matcher looks for one match.

@@ -21,7 +21,7 @@ const (
 	lastRune = 0x10ffff
 )
 
-// data is what the table holds.
+// data is the contents of the table.
 type data struct {
 	sets      map[string]*Set  // general categories, groups of them and properties, by name
 	scripts   []run            // of characters
