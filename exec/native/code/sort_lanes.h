@@ -188,12 +188,13 @@ static void __attribute__((noinline)) NAME(small)(const NUMBER *from, NUMBER *to
     NAME(in_registers)(from, to, n, 16, f, made);
 }
 
-/* The middle one of the medians, lane by lane, of three or nine vectors from all over. */
+/* The middle one of the medians, lane by lane, of three or nine vectors from all over, whose places have no pattern, as elements may have. */
 static NUMBER NAME(pivot)(const NUMBER *from, uint64_t n, const NAME(form) *f, int made) {
   enum { MANY = 1 << 12 };
   int chunks = n < MANY ? 3 : 9;
   V v[9];
-  for (int i = 0; i < chunks; i++) v[i] = _mm512_loadu_si512(from + (n - LANES) / (unsigned)(chunks - 1) * (unsigned)i);
+  uint64_t seed = n, step = (n - LANES) / (unsigned)chunks;
+  for (int i = 0; i < chunks; i++) v[i] = _mm512_loadu_si512(from + step * (unsigned)i + below(step, &seed));
   for (int i = 0; !made && i < chunks; i++) v[i] = NAME(keys)(v[i], f);
   for (; chunks > 1; chunks /= 3) {
     for (int i = 0; i < chunks / 3; i++) {
@@ -319,7 +320,8 @@ void NAME(poly_native_sort)(const uint64_t *args, uint64_t n, unsigned kind) {
 static void NAME(choose)(const NUMBER *from, uint64_t n, NUMBER *pivots, uint64_t parts, const NAME(form) *f) {
   enum { SAMPLES = 1 << 10 };
   NUMBER some[SAMPLES], other[SAMPLES];
-  for (uint64_t i = 0; i < SAMPLES; i++) some[i] = from[n / SAMPLES * i];
+  uint64_t seed = n, step = n / SAMPLES;
+  for (uint64_t i = 0; i < SAMPLES; i++) some[i] = from[step * i + below(step, &seed)];
   NAME(sort_part)(some, some, other, SAMPLES, NAME(depth)(SAMPLES), f, 0);
   for (uint64_t i = 0; i < SAMPLES; i += LANES) _mm512_storeu_si512(some + i, NAME(keys)(_mm512_loadu_si512(some + i), f));
   for (uint64_t i = 1; i < parts; i++) pivots[i - 1] = some[SAMPLES / parts * i];

@@ -22,6 +22,8 @@ var inputs = map[string]func(i, n uint64, next func() uint64) uint64{
 	"ascending":  func(i, _ uint64, _ func() uint64) uint64 { return i },
 	"descending": func(i, n uint64, _ func() uint64) uint64 { return n - i },
 	"hills":      func(i, n uint64, _ func() uint64) uint64 { return i * i % n },
+	"teeth":      func(i, _ uint64, _ func() uint64) uint64 { return i % 97 },
+	"roof":       func(i, n uint64, _ func() uint64) uint64 { return min(i, n-i) },
 	"outliers": func(i, _ uint64, next func() uint64) uint64 {
 		if i%100 == 0 {
 			return ^uint64(0) - i
