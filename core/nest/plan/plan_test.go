@@ -302,8 +302,8 @@ func TestDecisions(t *testing.T) {
 		{"sums too short for prefetch", big, "", biased(1024, 63, 1024), " 0 prefetches"},
 		{"matrix in the caches", big, "", biased(256, 64, 1024), " 0 prefetches"},
 
-		{"sums of rows from memory", big, "", sumColumns(4096, 2048), "1 streams ahead"},
-		{"of rows in the caches", big, "", sumColumns(4095, 2048), "!ahead"},
+		{"sums of rows from memory", big, "", sumColumns(3072, 2048), "1 streams ahead"},
+		{"of rows in the caches", big, "", sumColumns(3071, 2048), "!ahead"},
 
 		{"bf16 product", dot, "", matmul(uop.BFloat16, 64, 64, 64), "dot of bf16 and bf16"},
 		{"bf16 product of too few rows", dot, "", matmul(uop.BFloat16, 7, 64, 64), "!dot of"},
