@@ -2018,7 +2018,7 @@ POLY_API PolyUOp *poly_attention(PolyCtx *ctx, PolyUOp *q, PolyUOp *k, PolyUOp *
 POLY_API PolyUOp *poly_keccak(PolyCtx *ctx, PolyUOp *x, int rate, int suffix);
 
 /* A hash of 16 bytes (uint8) of all bytes of x: a tree of SHAKE128 over blocks of 4096
- * bytes; the last 2^20 bytes are padded with zeros. Since 2.0. */
+ * bytes; the last chunk of 2^20 bytes is padded with zeros. Since 2.0. */
 POLY_API PolyUOp *poly_hash(PolyCtx *ctx, PolyUOp *x);
 
 /* ======================================================================== */
