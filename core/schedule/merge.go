@@ -195,20 +195,15 @@ func (l loopsAcross) ownElements(index *uop.UOp, batch int64) int64 {
 
 // factorOf is the factor of x in a sum, not linear if terms depend on x otherwise.
 func factorOf(x, u *uop.UOp) (factor int64, linear bool) {
-	switch {
-	case u == x:
-		return 1, true
-	case u.Find(func(v *uop.UOp) bool { return v == x }) == nil:
-		return 0, true
-	case u.Op == uop.Add:
-		a, first := factorOf(x, u.Src[0])
-		b, second := factorOf(x, u.Src[1])
-		return a + b, first && second
-	case u.Op == uop.Mul && u.Src[1].Op == uop.ConstOp:
-		factor, linear = factorOf(x, u.Src[0])
-		return factor * u.Src[1].ConstVal().I(), linear
-	}
-	return 0, false
+	linear = true
+	symbolic.EachTerm(u, 1, func(t *uop.UOp, n int64) {
+		if t == x {
+			factor += n
+		} else {
+			linear = linear && !t.DependsOn(x)
+		}
+	})
+	return factor, linear
 }
 
 // batchOf finds a batch that is computed side by side in the loops of kernels, and the loops over it in each kernel: what one of the batch

@@ -32,6 +32,23 @@ func sumFromZero(like *uop.UOp, us []*uop.UOp) *uop.UOp {
 	return s
 }
 
+// EachTerm calls f for the terms of an expanded sum, with their constant factors.
+func EachTerm(u *uop.UOp, factor int64, f func(t *uop.UOp, factor int64)) {
+	switch {
+	case u.Op == uop.Add:
+		EachTerm(u.Src[0], factor, f)
+		EachTerm(u.Src[1], factor, f)
+	case u.Op == uop.Mul && u.DType.IsInt() && u.Src[1].Op == uop.ConstOp:
+		if k, small := u.Src[1].ConstVal().Int64(); small {
+			EachTerm(u.Src[0], factor*k, f)
+			return
+		}
+		fallthrough
+	default:
+		f(u, factor)
+	}
+}
+
 // ConstFactor is an integer that certainly divides u; the largest one where nothing is negative.
 func ConstFactor(u *uop.UOp) uop.Const {
 	switch u.Op {

@@ -19,7 +19,7 @@ type term struct {
 // indices.
 func terms(index *uop.UOp) (out []term, ok bool) {
 	ok = true
-	eachTerm(index, 1, func(t *uop.UOp, stride int64) {
+	symbolic.EachTerm(index, 1, func(t *uop.UOp, stride int64) {
 		switch {
 		case t.Op == uop.Range && t.Src[0].Op == uop.ConstOp:
 			out = append(out, term{t, stride})
@@ -32,23 +32,6 @@ func terms(index *uop.UOp) (out []term, ok bool) {
 	}
 	slices.SortStableFunc(out, func(a, b term) int { return cmp.Compare(b.stride, a.stride) })
 	return out, true
-}
-
-// eachTerm calls f for the terms of an expanded sum, with their constant factors.
-func eachTerm(u *uop.UOp, factor int64, f func(t *uop.UOp, factor int64)) {
-	switch {
-	case u.Op == uop.Add:
-		eachTerm(u.Src[0], factor, f)
-		eachTerm(u.Src[1], factor, f)
-	case u.Op == uop.Mul && u.DType.IsInt() && u.Src[1].Op == uop.ConstOp:
-		if k, small := u.Src[1].ConstVal().Int64(); small {
-			eachTerm(u.Src[0], factor*k, f)
-			return
-		}
-		fallthrough
-	default:
-		f(u, factor)
-	}
 }
 
 // rowMajor returns the terms of an index that is contiguous from 0 on in its ranges, the last of them fastest.
@@ -73,7 +56,7 @@ func strideIn(index, r *uop.UOp) int64 {
 		return 0
 	}
 	stride, known := int64(0), true
-	eachTerm(index, 1, func(t *uop.UOp, factor int64) {
+	symbolic.EachTerm(index, 1, func(t *uop.UOp, factor int64) {
 		switch {
 		case t == r:
 			stride += factor
@@ -91,7 +74,7 @@ func strideIn(index, r *uop.UOp) int64 {
 func distinct(index *uop.UOp, loops []*uop.UOp) bool {
 	var out []term
 	ok := true
-	eachTerm(index, 1, func(t *uop.UOp, stride int64) {
+	symbolic.EachTerm(index, 1, func(t *uop.UOp, stride int64) {
 		switch {
 		case slices.Contains(loops, t):
 			out = append(out, term{t, stride})

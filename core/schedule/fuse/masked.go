@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"polygrad/core/symbolic"
 	"polygrad/core/uop"
 )
 
@@ -80,7 +81,7 @@ func (m blockMask) span(cond *uop.UOp, negated bool) (s span) {
 		add = func(t *uop.UOp, factor int64) {
 			switch {
 			case t.Op == uop.Cast && t.Src[0].DType.IsInt() && !t.Src[0].Overflows(t.DType):
-				eachTerm(t.Src[0], factor, add)
+				symbolic.EachTerm(t.Src[0], factor, add)
 			case t == m.rows || t == m.columns:
 				strides[t] += factor
 			case m.lengths && t.Op == uop.Index && length == nil && outside(t):
@@ -91,8 +92,8 @@ func (m blockMask) span(cond *uop.UOp, negated bool) (s span) {
 				ok = false
 			}
 		}
-		eachTerm(cond.Src[1], sign, add)
-		eachTerm(cond.Src[0], -sign, add)
+		symbolic.EachTerm(cond.Src[1], sign, add)
+		symbolic.EachTerm(cond.Src[0], -sign, add)
 		sum = simplify(sum.AddInt(max(0, strides[m.rows]) * (sizeOf(m.rows) - 1)))
 		if length != nil { // as far as it matters, so that the number of columns has a bound
 			far := sizeOf(m.columns) + max(-sum.Vmin().I(), sum.Vmax().I(), 0)
@@ -153,7 +154,7 @@ func keepsColumnPerRow(cond, columns *uop.UOp) bool {
 		add = func(t *uop.UOp, factor int64) {
 			switch {
 			case t.Op == uop.Cast && t.Src[0].DType.IsInt() && !t.Src[0].Overflows(t.DType):
-				eachTerm(t.Src[0], factor, add)
+				symbolic.EachTerm(t.Src[0], factor, add)
 			case t == columns:
 				stride += factor
 			case t.Op == uop.ConstOp:
@@ -162,8 +163,8 @@ func keepsColumnPerRow(cond, columns *uop.UOp) bool {
 				at = at.Add(t.Cast(columns.DType).MulInt(factor))
 			}
 		}
-		eachTerm(c.Src[1], 1, add)
-		eachTerm(c.Src[0], -1, add)
+		symbolic.EachTerm(c.Src[1], 1, add)
+		symbolic.EachTerm(c.Src[0], -1, add)
 		if stride == 1 || stride == -1 {
 			at, offset = at.MulInt(-stride), -stride*offset
 			candidates = append(candidates, at, at.AddInt(offset), at.AddInt(offset-1))

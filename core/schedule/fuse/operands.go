@@ -335,7 +335,7 @@ func (f *fuser) addLookup(p *positions, n, u *uop.UOp) bool {
 func (f *fuser) addDigits(p *positions, n, next *uop.UOp) bool {
 	var ts []term
 	constant, ok := int64(0), true
-	eachTerm(n, 1, func(t *uop.UOp, stride int64) {
+	symbolic.EachTerm(n, 1, func(t *uop.UOp, stride int64) {
 		switch {
 		case t.Op == uop.Range && !variable(t):
 			ts = append(ts, term{t, stride})

@@ -315,7 +315,7 @@ func linear(u *uop.UOp) (r *uop.UOp, stride, plus int64) {
 		u = u.Src[0]
 	}
 	ok := true
-	eachTerm(u, 1, func(t *uop.UOp, factor int64) {
+	symbolic.EachTerm(u, 1, func(t *uop.UOp, factor int64) {
 		for t.Op == uop.Cast && t.DType.IsInt() && !t.Src[0].Overflows(t.DType) {
 			t = t.Src[0]
 		}
