@@ -28,8 +28,8 @@ type shapeKeeper interface{ KeepsShapes() bool }
 // values in their shapes if shapes is set. Devices without fusion, and GPUs, may have several work items to a kernel, which iterations of a
 // loop in order could not wait for.
 func cut(root *uop.UOp, target *lower.Target, fusion *fuse.Options, buffers int, shapes bool) (*schedule.Schedule, error) {
-	return schedule.Repeated(root, func(root *uop.UOp) (*schedule.Schedule, error) {
-		root = storeMissingTypes(schedule.Expand(root, fusion.Sorts()), target)
+	return schedule.Repeated(schedule.Expand(root, fusion.Sorts()), func(root *uop.UOp) (*schedule.Schedule, error) {
+		root = storeMissingTypes(root, target)
 		if fusion == nil {
 			opts := []schedule.Option{schedule.WithMaxBuffers(buffers)}
 			if shapes {

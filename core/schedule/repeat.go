@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"polygrad/core/rewrite"
+	"polygrad/core/symbolic"
 	"polygrad/core/uop"
 )
 
@@ -445,7 +447,7 @@ func stateOf(w *uop.UOp) int {
 }
 
 // isOverwritten reports whether the body of a REPEAT stores all of a state before reading it: as a whole in its first statement, or an element
-// in each iteration.
+// or block in each iteration.
 func isOverwritten(u *uop.UOp, state int) bool {
 	arg := u.Arg.(uop.RepeatArg)
 	if arg.While > 0 {
@@ -463,7 +465,7 @@ func isOverwritten(u *uop.UOp, state int) bool {
 			case stateOf(w) != state:
 			case target.Op == uop.Param && w.Op == uop.Store:
 				return i == 0 && !reads(statement)
-			case isElement(target, arg):
+			case isElement(target, arg) || isBlock(target, arg):
 				return !slices.ContainsFunc(statements, reads)
 			}
 		}
@@ -488,6 +490,43 @@ func isElement(target *uop.UOp, arg uop.RepeatArg) bool {
 		}
 	}
 	return elements == 1
+}
+
+// mostBlocks is the limit of blocks whose places are compared.
+const mostBlocks = 256
+
+// isBlock reports whether a view of a state is a block of an axis, such that the blocks of all iterations cover the axis. They may overlap.
+func isBlock(target *uop.UOp, arg uop.RepeatArg) bool {
+	if arg.Count > mostBlocks || target.Op != uop.Shrink || unshaped(target.Src[0]).Op != uop.Param {
+		return false
+	}
+	blocks := 0
+	whole := target.Src[0].Shape()
+	for i, p := range target.MovementPairs() {
+		if p.Lo.IsNum(0) && p.Hi == whole[i] {
+			continue
+		}
+		size := p.Hi.Sub(p.Lo)
+		if blocks++; whole[i].Symbolic() || size.Symbolic() || !p.Lo.Symbolic() {
+			return false
+		}
+		v := p.Lo.U.Find(func(x *uop.UOp) bool { return x.Op == uop.DefineVar && x.Arg.(uop.VarArg).Name == arg.Variable })
+		if v == nil {
+			return false
+		}
+		done := int64(0)
+		for n := range arg.Count {
+			first := symbolic.Simplify(rewrite.Substitute(p.Lo.U, rewrite.Map{v: v.Graph().Const(v.DType, uop.Int(n))}))
+			if first.Op != uop.ConstOp || first.ConstVal().I() > done {
+				return false
+			}
+			done = max(done, first.ConstVal().I()+size.N)
+		}
+		if done < whole[i].N {
+			return false
+		}
+	}
+	return blocks == 1
 }
 
 // isCounter reports whether an index is the counter of a loop, forwards or backwards.
@@ -581,6 +620,10 @@ func (r *repeatScheduler) loop(u *uop.UOp, buffers []*uop.UOp) error {
 		return nil
 	}
 	r.s.Loops[at].Last = len(r.s.Kernels)
+	if at == len(r.s.Loops)-1 && arg.While == 0 {
+		r.s.hoistInvariants(&r.s.Loops[at], r.temporary(outer))
+		first = r.s.Loops[at].First
+	}
 	switch l := r.s.Loops[at]; {
 	case arg.Count == 1:
 		r.s.dumpDecision(l, "several kernels", "a branch, which runs once or not at all")
@@ -603,15 +646,20 @@ func (r *repeatScheduler) loop(u *uop.UOp, buffers []*uop.UOp) error {
 	return nil
 }
 
-// asOneKernel compiles a loop to a single kernel (and perhaps one for its condition); none if that does not pay. PARAMs below outer are live
-// outside of the loop.
-func (r *repeatScheduler) asOneKernel(l *Loop, outer int) []Kernel {
-	whole := *l
+// temporary returns which slots are not live outside of a loop: those of no PARAM below outer.
+func (r *repeatScheduler) temporary(outer int) func(slot int) bool {
 	shared := map[int]bool{}
 	for param, slot := range r.slots {
 		shared[slot] = shared[slot] || param < outer
 	}
-	made, inRegisters := r.s.inRegisters(l, func(slot int) bool { return !shared[slot] })
+	return func(slot int) bool { return !shared[slot] }
+}
+
+// asOneKernel compiles a loop to a single kernel (and perhaps one for its condition); none if that does not pay. PARAMs below outer are live
+// outside of the loop.
+func (r *repeatScheduler) asOneKernel(l *Loop, outer int) []Kernel {
+	whole := *l
+	made, inRegisters := r.s.inRegisters(l, r.temporary(outer))
 	if made != nil {
 		r.s.dumpDecision(whole, "one kernel, state in registers", inRegisters)
 		return made

@@ -57,9 +57,11 @@ func TestOverwritten(t *testing.T) {
 	}
 	x, all := param(0, 1, 3), param(1, steps, 3)
 	i := uop.S(g.Variable("i", uop.Int(0), uop.Int(steps-1), uop.IndexT))
-	at := func(from uop.Sint) *uop.UOp {
-		return all.Shrink([]uop.Pair{{Lo: from, Hi: from.Add(uop.N(1))}, {Lo: uop.N(0), Hi: uop.N(3)}})
+	block := func(from uop.Sint, size int64) *uop.UOp {
+		return all.Shrink([]uop.Pair{{Lo: from, Hi: from.Add(uop.N(size))}, {Lo: uop.N(0), Hi: uop.N(3)}})
 	}
+	at := func(from uop.Sint) *uop.UOp { return block(from, 1) }
+	x2 := x.Expand(uop.ShapeOf(2, 3))
 	for _, c := range []struct {
 		name  string
 		write *uop.UOp
@@ -70,6 +72,9 @@ func TestOverwritten(t *testing.T) {
 		{"an element that is read", at(i).AssignTo(at(i)), false},
 		{"the same element", at(uop.N(2)).AssignTo(x), false},
 		{"elements by twos", at(i.Mul(uop.N(2))).AssignTo(x), false},
+		{"blocks that overlap", block(i.Mul(uop.N(3)).Div(uop.N(4)), 2).AssignTo(x2), true},
+		{"blocks without the last element", block(i.Mul(uop.N(2)).Div(uop.N(4)), 2).AssignTo(x2), false},
+		{"blocks with a gap", block(i.Div(uop.N(4)).Mul(uop.N(3)), 2).AssignTo(x2), false},
 	} {
 		u := g.RepeatOn(uop.RepeatArg{Variable: "i", Count: steps, States: 2}, []*uop.UOp{g.Sink(nil, c.write)},
 			[]*uop.UOp{g.NewBuffer("CPU", 3, uop.Float32).Reshape(uop.ShapeOf(1, 3)), g.NewBuffer("CPU", 3*steps, uop.Float32).Reshape(uop.ShapeOf(steps, 3))}, nil)

@@ -114,6 +114,49 @@ func transform(z complexPlanes, batch, n, beside int64, inverse bool, factor flo
 	return planesOf(x.Graph().New(uop.CustomGradient, x.DType, []*uop.UOp{x, x}, arg, nil))
 }
 
+// A batch of more than cacheBytes is transformed in blocks of about blockBytes, which stay in the cache from one pass to the next.
+const (
+	cacheBytes, blockBytes = 4 << 20, 1 << 19
+	leastBeside            = 64 // elements of a block that lie side by side
+)
+
+// inBlocks is a packed transform along the middle axis of (batch, n, beside), in a loop over blocks of the batch or of what is beside if all does
+// not fit the cache and z lies in memory: a pass over the whole computes z on the way. Blocks have one size: they may overlap.
+func inBlocks(z complexPlanes, shape [3]int64, transform func(z complexPlanes, shape [3]int64) *uop.UOp) *uop.UOp {
+	dt, whole := z.re.DType, append(uop.ShapeOf(shape[:]...), uop.N(2))
+	bytes := shape[0] * shape[1] * shape[2] * 2 * int64(dt.Itemsize())
+	count := (bytes + blockBytes - 1) / blockBytes
+	axis, unit := 0, int64(1)
+	if shape[0] < count {
+		axis, unit = 2, leastBeside
+	}
+	stored := z.re
+	if z.im != nil {
+		stored = z.packed()
+	}
+	memory := stored
+	for memory.Op == uop.Reshape || memory.Op == uop.Detach {
+		memory = memory.Src[0]
+	}
+	if bytes <= cacheBytes || shape[axis] < count*unit || memory.Op != uop.Param && memory.Op != uop.Contiguous && memory.Op != uop.Result {
+		return reshape(transform(z, shape), whole).ContiguousOp()
+	}
+	of := shape
+	of[axis] = ((shape[axis]+count-1)/count + unit - 1) / unit * unit
+	count = (shape[axis] + of[axis] - 1) / of[axis]
+	last := shape[axis] - of[axis]
+	zero := constant(z.re, dt, uop.Int(0)).Reshape(onesShape(4)).Expand(whole)
+	return loop{variable: "part", count: count}.run([]*uop.UOp{zero}, []*uop.UOp{stored}, func(b *loopBody, i uop.Sint, s, read []*uop.UOp) {
+		first := i.Mul(uop.N(last)).Div(uop.N(count - 1))
+		part := func(u *uop.UOp) *uop.UOp { return block(u, axis, first, of[axis]) }
+		x := complexPlanes{re: part(read[0])}
+		if z.im != nil {
+			x = planesOf(x.re)
+		}
+		b.do(part(s[0]).AssignTo(reshape(transform(x, of), append(uop.ShapeOf(of[:]...), uop.N(2)))))
+	})[0]
+}
+
 // byMatrices is transform with the passes of transformed.
 func byMatrices(z complexPlanes, batch, n, beside int64, inverse bool, factor float64) complexPlanes {
 	if !inverse {
@@ -128,7 +171,9 @@ func passes(x *uop.UOp, numbers uop.Nums, sorts uop.Sorts) *uop.UOp {
 	batch, n, beside, inverse, factor := int64(numbers[0]), int64(numbers[1]), int64(numbers[2]), numbers[3] == 1, math.Float64frombits(uint64(numbers[4]))
 	z := planesOf(x)
 	if sorts == uop.SortsInOrder || sorts == uop.SortsByRow {
-		return reshape(byButterflies(z, batch, n, beside, inverse, factor), uop.ShapeOf(batch, n, beside, 2))
+		return inBlocks(z, [3]int64{batch, n, beside}, func(z complexPlanes, of [3]int64) *uop.UOp {
+			return byButterflies(z, of[0], of[1], of[2], inverse, factor)
+		})
 	}
 	y := byMatrices(z, batch, n, beside, inverse, factor)
 	return complexPlanes{y.re, y.imag()}.packed()
@@ -222,7 +267,7 @@ func lastPass(ys []complexPlanes, batch int64, digits []int64, inverse bool, fac
 	if factor != 1 {
 		planes[0], planes[1] = mul(planes[0], factor), mul(planes[1], factor)
 	}
-	return stack(planes, len(digits)+2).ContiguousOp()
+	return stack(planes, len(digits)+2)
 }
 
 // twiddlesOf are the roots e^(-2πi p k/n) for a k from 0 to below r, where n is r times the places p, in a shape whose axes 2 and 3 are blocks and

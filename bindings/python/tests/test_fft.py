@@ -86,6 +86,21 @@ def test_transforms_over_axes() -> None:
     assert fft.irfft(Tensor.zeros(0, 4)).shape == (0, 6)
 
 
+@pytest.mark.parametrize(
+    "shape, axis", [((1021, 600), 1), ((3, 1000, 250), 1), ((900, 700), 0), ((2, 640, 600), -2)]
+)
+def test_batches_larger_than_the_cache(shape: tuple[int, ...], axis: int) -> None:
+    x = numbers(*shape, dtype="float32")
+    same(fft.fft(Tensor(x), axis=axis).numpy(), np.fft.fft(x, axis=axis), 2e-6)
+    same(fft.ifft(Tensor(x), axis=axis).numpy(), np.fft.ifft(x, axis=axis), 2e-6)
+    same(fft.fft(Tensor(x.real.copy()), axis=axis).numpy(), np.fft.fft(x.real, axis=axis), 2e-6)
+    twice = fft.fft(fft.fft(Tensor(x), axis=axis), axis=axis)
+    same(twice.numpy(), np.fft.fft(np.fft.fft(x, axis=axis), axis=axis), 2e-6)
+    weights = numbers(*shape, dtype="float32").real.copy()
+    got = grad(lambda t: (fft.fft(t, axis=axis).real * Tensor(weights)).sum())(Tensor(x.real))
+    same(got.numpy(), np.fft.fft(weights, axis=axis).real, 2e-6)
+
+
 def test_frequencies_and_shifts() -> None:
     for n in (1, 2, 5, 8):
         np.testing.assert_allclose(fft.fftfreq(n, 0.5).numpy(), np.fft.fftfreq(n, 0.5), 1e-6)

@@ -6,16 +6,18 @@ import (
 	"polygrad/core/uop"
 )
 
-// place is the set of elements that a store writes: first + sum of step*i, 0 <= i < count, over loops sorted by step. It is unknown if
-// the index is not affine.
+// place is the set of elements that a store writes: first + constant terms + sum of step*i, 0 <= i < count, over loops sorted by step. It is
+// unknown if the index is not affine.
 type place struct {
 	known bool
 	first int64
 	along []stride
+	terms []stride // what no loop changes
 }
 
+// stride is a loop, or another term of an index, with its factor and trip count.
 type stride struct {
-	loop        *uop.UOp
+	of          *uop.UOp
 	step, count int64
 }
 
@@ -72,12 +74,19 @@ func (p *place) add(u *uop.UOp, times int64) {
 			return
 		}
 	}
+	changes := func(x *uop.UOp) bool {
+		return x.Op == uop.Range || x.Op == uop.Load || len(x.Src) == 0 && x.Op != uop.ConstOp && x.Op != uop.DefineVar
+	}
+	if u.Find(changes) == nil {
+		p.terms = append(p.terms, stride{u, times, 1})
+		return
+	}
 	p.known = false
 }
 
 // meets reports whether two stores may write the same element in any two iterations.
 func (p place) meets(q place) bool {
-	return !p.known || !q.known || !slices.Equal(p.along, q.along) || reaches(p.along, p.first-q.first)
+	return !p.known || !q.known || !slices.Equal(p.along, q.along) || !slices.Equal(p.terms, q.terms) || reaches(p.along, p.first-q.first)
 }
 
 // reaches reports whether the indices of two iterations may differ by a distance.

@@ -13,10 +13,15 @@ func TestPlaces(t *testing.T) {
 	at := func(first, row, column int64) *uop.UOp {
 		return rows.Mul(g.ConstInt(row)).Add(columns.Mul(g.ConstInt(column))).Add(g.ConstInt(first))
 	}
+	v, w := g.Variable("v", uop.Int(0), uop.Int(9), uop.IndexT), g.Variable("w", uop.Int(0), uop.Int(9), uop.IndexT)
+	moved := func(u, by *uop.UOp) *uop.UOp { return u.Add(by.Mul(g.ConstInt(300)).Idiv(g.ConstInt(7))) }
 	for _, c := range []struct {
 		a, b  *uop.UOp
 		meets bool
 	}{
+		{moved(at(0, 20, 1), v), moved(at(10, 20, 1), v), false},
+		{moved(at(0, 20, 1), v), moved(at(9, 20, 1), v), true},
+		{moved(at(0, 20, 1), v), moved(at(10, 20, 1), w), true},
 		{at(0, 20, 1), at(10, 20, 1), false},
 		{at(0, 20, 1), at(9, 20, 1), true},
 		{at(0, 20, 1), at(20, 20, 1), true},
