@@ -86,6 +86,7 @@ func (s *Schedule) fuseLoopKernels(l *Loop) (merged *Kernel, reason string) {
 	ranges := len(inside)
 	var ends []*uop.UOp
 	for n, k := range kernels {
+		k.AST = withoutUnchanged(k.AST, l.Variable.Name, across[n])
 		m, here := map[*uop.UOp]*uop.UOp{}, map[*uop.UOp]*uop.UOp{} // here: each loop over the batch with the loop that is left of it
 		for r, inner := range across[n] {
 			here[g.Import(r)] = nil
@@ -102,7 +103,7 @@ func (s *Schedule) fuseLoopKernels(l *Loop) (merged *Kernel, reason string) {
 			case isAcross:
 				m[u] = of.Mul(inner.Src[0]).Add(inner)
 			case u.Op == uop.Range:
-				m[u] = u.WithArg(uop.RangeArg{ID: []int{ranges}, Type: u.RangeID().Type})
+				m[u] = u.With(m[u.Src[0]]).WithArg(uop.RangeArg{ID: []int{ranges}, Type: u.RangeID().Type})
 				ranges++
 			case u.Op == uop.DefineVar && u.Arg.(uop.VarArg).Name == l.Variable.Name:
 				m[u] = count.Cast(u.DType)
@@ -148,6 +149,45 @@ func (s *Schedule) fuseLoopKernels(l *Loop) (merged *Kernel, reason string) {
 	}
 	*l = launches
 	return merged, ""
+}
+
+// withoutUnchanged shortens loops of a kernel over elements that keep their values: with x[i] = where(j < i, y, x[i]) in iteration j, those
+// from j + 1 on are computed. Loops over a batch stay.
+func withoutUnchanged(kernel *uop.UOp, variable string, across loopsAcross) *uop.UOp {
+	ends := slices.Clone(kernel.Src)
+	for k, end := range ends {
+		if end.Op != uop.End || end.Src[0].Op != uop.Store {
+			continue
+		}
+		store := end.Src[0]
+		v := store.Src[1]
+		if v.Op != uop.Where || v.Src[2].Op != uop.Index || !slices.Equal(v.Src[2].Src, store.Src[0].Src) || v.Src[0].Op != uop.CmpLt {
+			continue
+		}
+		j, r := withoutCasts(v.Src[0].Src[0]), withoutCasts(v.Src[0].Src[1])
+		at := slices.Index(end.Src, r)
+		if _, isAcross := across[r]; at < 1 || isAcross || j.Op != uop.DefineVar || j.Arg.(uop.VarArg).Name != variable {
+			continue
+		}
+		n := r.Src[0].ConstVal().I()
+		if j.Arg.(uop.VarArg).Max.I() >= n {
+			continue
+		}
+		from := j.Cast(uop.IndexT).AddInt(1)
+		rest := r.With(from.Neg().AddInt(n))
+		src := slices.Clone(end.Src)
+		src[0] = rewrite.Substitute(store.With(store.Src[0], v.Src[1]), rewrite.Map{r: from.Add(rest)})
+		src[at] = rest
+		ends[k] = end.With(src...)
+	}
+	return kernel.With(ends...)
+}
+
+func withoutCasts(u *uop.UOp) *uop.UOp {
+	for u.Op == uop.Cast {
+		u = u.Src[0]
+	}
+	return u
 }
 
 // loopsAcross maps the loops over a batch in a kernel to the loops over what belongs to one of the batch.

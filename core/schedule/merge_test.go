@@ -1,0 +1,44 @@
+package schedule
+
+import (
+	"testing"
+
+	"polygrad/core/symbolic"
+	"polygrad/core/uop"
+)
+
+// A loop over elements, of which those up to the number of the iteration keep their values, begins behind them.
+func TestWithoutUnchanged(t *testing.T) {
+	const n = 8
+	g := symbolic.NewGraph()
+	param := func(i int) *uop.UOp {
+		return g.New(uop.Param, uop.Float32.Ptr(n, uop.Global), nil, uop.Num(i), nil)
+	}
+	x, y := param(0), param(1)
+	r, j := g.Range(uop.N(n), uop.AxisLoop, 0), g.Variable("j", uop.Int(0), uop.Int(n-1), uop.Int32)
+	long := g.Variable("j", uop.Int(0), uop.Int(n), uop.Int32)
+	later := func(v *uop.UOp) *uop.UOp { return v.Lt(r.Cast(uop.Int32)) }
+	for _, c := range []struct {
+		name      string
+		condition *uop.UOp
+		otherwise *uop.UOp
+		across    loopsAcross
+		shorter   bool
+	}{
+		{"later elements", later(j), x.IndexBy(r), nil, true},
+		{"earlier elements", r.Cast(uop.Int32).Lt(j), x.IndexBy(r), nil, false},
+		{"more iterations than elements", later(long), x.IndexBy(r), nil, false},
+		{"elements of another state", later(j), y.IndexBy(r), nil, false},
+		{"a batch", later(j), x.IndexBy(r), loopsAcross{r: nil}, false},
+	} {
+		kernel := g.Sink(nil, x.IndexPtr(r).Store(c.condition.Where(y.IndexBy(r), c.otherwise)).EndRanges(r))
+		end := withoutUnchanged(kernel, "j", c.across).Src[0]
+		length := end.Src[1].Src[0]
+		if shorter := length.Op != uop.ConstOp; shorter != c.shorter {
+			t.Errorf("%s: a shorter loop is %v, expected %v:\n%s", c.name, shorter, c.shorter, end.Dump())
+		}
+		if lo, hi := length.Bounds(); c.shorter && (lo != uop.Int(0) || hi != uop.Int(n-1) || end.Find(func(u *uop.UOp) bool { return u.Op == uop.Where }) != nil) {
+			t.Errorf("%s: %s to %s elements, or a choice of them:\n%s", c.name, lo, hi, end.Dump())
+		}
+	}
+}
