@@ -170,7 +170,7 @@ func withoutUnchanged(kernel *uop.UOp, variable string, across loopsAcross) *uop
 			continue
 		}
 		n := r.Src[0].ConstVal().I()
-		if j.Arg.(uop.VarArg).Max.I() >= n {
+		if j.Arg.(uop.VarArg).Max.I() >= n || n < 3 { // a loop of at most one iteration counts as one of one
 			continue
 		}
 		from := j.Cast(uop.IndexT).AddInt(1)
