@@ -106,7 +106,7 @@ func logitRef(x float64) float64 {
 	if math.Abs(x-0.5) <= 0.25 {
 		return 2 * math.Atanh(2*x-1)
 	}
-	return math.Log(x) - math.Log1p(-x)
+	return logRef(x) - math.Log1p(-x)
 }
 
 func eluRef(x float64) float64 {
