@@ -183,8 +183,9 @@ func withoutUnchanged(kernel *uop.UOp, variable string, across loopsAcross) *uop
 	return kernel.With(ends...)
 }
 
+// withoutCasts is an integer without the casts that keep its value.
 func withoutCasts(u *uop.UOp) *uop.UOp {
-	for u.Op == uop.Cast {
+	for u.Op == uop.Cast && u.DType.IsInt() && u.Src[0].DType.IsInt() && !u.Src[0].Overflows(u.DType) {
 		u = u.Src[0]
 	}
 	return u

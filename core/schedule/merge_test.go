@@ -30,6 +30,7 @@ func TestWithoutUnchanged(t *testing.T) {
 		{"more iterations than elements", later(long), x.IndexBy(r), nil, false},
 		{"elements of another state", later(j), y.IndexBy(r), nil, false},
 		{"a batch", later(j), x.IndexBy(r), loopsAcross{r: nil}, false},
+		{"numbers that are 0 or 1", j.Cast(uop.Bool).Lt(r.Cast(uop.Bool)), x.IndexBy(r), nil, false},
 	} {
 		kernel := g.Sink(nil, x.IndexPtr(r).Store(c.condition.Where(y.IndexBy(r), c.otherwise)).EndRanges(r))
 		end := withoutUnchanged(kernel, "j", c.across).Src[0]

@@ -98,6 +98,7 @@ func log1pWide(x *uop.UOp) *uop.UOp {
 	u := add(x, 1)
 	power := nearestPower(u, likeConst(x, 1))
 	y := logOfQuotient(power, sub(x, sub(power, 1)), add(x, add(power, 1)), 2)
+	y = where(lt(abs(x), smallest64), x, y)
 	return seldom(logicalNot(bitAnd(gt(x, -1), lt(x, 1e300))), log(u), y)
 }
 
@@ -141,12 +142,12 @@ func angleWide(h, w *uop.UOp) *uop.UOp {
 	return add(where(steep, math.Pi/2, where(mid, likeConst(h, math.Pi/4), 0)), y)
 }
 
-// atan2Wide is atan2; 0/0, quotients of infinities and sums that may be infinite are seldom.
+// atan2Wide is atan2; 0/0, quotients of infinities, products that may be rounded to subnormal numbers and sums that may be infinite are seldom.
 func atan2Wide(b, a *uop.UOp) *uop.UOp {
 	h, w := where(negative(b), neg(b), b), where(negative(a), neg(a), a)
 	r := angleWide(h, w)
 	r = where(negative(a), sub(math.Pi, r), r)
 	r = float64Of(bitOr(bits64(r), sub(bits64(b), bits64(h))))
 	sum := add(h, w)
-	return seldom(bitOr(eq(sum, 0), gt(sum, 1e308)), atan2Long(b, a), r)
+	return seldom(bitOr(lt(sum, 1e-300), gt(sum, 1e308)), atan2Long(b, a), r)
 }

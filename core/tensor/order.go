@@ -112,7 +112,10 @@ func sorted(x *uop.UOp, axis int, descending bool) placed {
 		return orderedByKeys(x, axis, descending)
 	case size >= longAxis:
 		return orderedPairs(x, axis, descending)
-	case !x.DType.IsFloat():
+	}
+	// Positions are found by comparing elements with sorted ones: kernels that compute both may round differently.
+	x = x.ContiguousOp()
+	if !x.DType.IsFloat() {
 		values, at := sortAxis(x, axis, descending)
 		return placed{values, at}
 	}

@@ -48,6 +48,9 @@ func residuals(s *Step) (out []*uop.UOp) {
 		if !depends[u] || known[u] {
 			continue
 		}
+		if comparesOperand(u) && !known[behindViews(u.Src[0])] {
+			continue
+		}
 		parts, recomputed := candidates(u, users[u])
 		work := int64(math.MaxInt64)
 		if len(parts) > 0 && !recomputed {
@@ -64,6 +67,26 @@ func residuals(s *Step) (out []*uop.UOp) {
 		}
 	}
 	return out
+}
+
+// comparesOperand reports whether the derivative of a node compares its value with its operand: the maximum with the elements that equal it. If
+// only one of both were stored, they would be computed by different kernels, which may round differently.
+func comparesOperand(u *uop.UOp) bool {
+	switch arg := u.Arg.(type) {
+	case uop.AxisReduce:
+		return u.Op == uop.ReduceAxis && arg.Op == uop.Max
+	case uop.PrefixArg:
+		return u.Op == uop.PrefixAxis && arg.Op == uop.Max
+	}
+	return false
+}
+
+// behindViews is what a view is of.
+func behindViews(u *uop.UOp) *uop.UOp {
+	for uop.GroupMovement.Has(u.Op) {
+		u = u.Src[0]
+	}
+	return u
 }
 
 // candidates are what may be stored of a node, and whether it must be, as the rest is not to be computed again in any case.

@@ -365,3 +365,10 @@ def test_zeros_of_divisions_have_numpys_signs(divide, dtype):
         np.testing.assert_array_equal(got, want)
         defined = ~np.isnan(want)
         np.testing.assert_array_equal(np.signbit(got)[defined], np.signbit(want)[defined])
+
+
+def test_subnormal_numbers() -> None:
+    x = np.array([5e-324, -5e-324, 1.5e-323, -0.0, 0.0])
+    for name in ("log1p", "expm1", "sinh", "asinh", "atan", "atanh"):
+        y = getattr(Tensor(x), name)().numpy()
+        assert y.tobytes() == x.tobytes(), name

@@ -248,3 +248,16 @@ def test_results_of_no_grad_do_not_require_gradients() -> None:
     with pytest.raises(KeyError), Tensor.no_grad(), Tensor.no_grad():
         raise KeyError
     assert (w * 2).requires_grad is True
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 5])
+def test_sorts_of_products(n: int) -> None:
+    r = np.random.default_rng(n)
+    a, b, weights = (r.uniform(-1, 1, (n, n)) for _ in range(3))
+    x = Tensor(a, requires_grad=True)
+    y = (x @ Tensor(b)).tanh()
+    (y.sort(0)[0] * Tensor(weights)).sum().backward()
+    y = np.tanh(a @ b)
+    scattered = np.zeros_like(y)
+    np.put_along_axis(scattered, np.argsort(y, 0), weights, 0)
+    np.testing.assert_allclose(x.grad.numpy(), (scattered * (1 - y * y)) @ b.T, rtol=1e-9)

@@ -439,3 +439,59 @@ def test_random_loops_over_batches(seed):
         for a, b in zip(got, want):
             bound = 1e-5 * (np.abs(b).max() + 1)
             np.testing.assert_allclose(a.numpy(), b, rtol=0, atol=bound, err_msg=f"{terms}")
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("shape", [(32, 32, 32), (64, 64, 64), (16, 48, 33), (65, 64, 40)])
+def test_products_whose_state_is_not_read(shape: tuple[int, int, int], dtype: str) -> None:
+    n, m, p = shape
+    r = np.random.default_rng(9)
+    a, b, c = (r.uniform(-1, 1, s).astype(dtype) for s in ((m, p), (m, p), (n, m)))
+    rows = Tensor.arange(m).reshape(m, 1)
+    got = lax.fori_loop(
+        0,
+        5,
+        lambda i, _: Tensor(c) @ (i < rows).where(Tensor(a), Tensor(b)),
+        Tensor.zeros(n, p, dtype=dtype),
+    )
+    want = c @ np.where(4 < np.arange(m)[:, None], a, b)
+    np.testing.assert_allclose(got.numpy(), want, rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("n", [3, 4, 5, 8])
+def test_derivatives_of_maxima_of_products(n: int) -> None:
+    r = np.random.default_rng(n)
+    a, c, weights = (Tensor(r.uniform(-1, 1, (n, n))) for _ in range(3))
+
+    for function in (
+        lambda m: m.max(1, keepdim=True) - m,
+        lambda m: m - m.min(0, keepdim=True),
+        lambda m: m.cummax(1)[0],
+    ):
+
+        def step(c, a, function=function):
+            return function((c @ a).sin())
+
+        def looped(a, c, step=step):
+            return (lax.fori_loop(0, 2, lambda i, c: step(c, a), c) * weights).sum()
+
+        def unrolled(a, c, step=step):
+            return (step(step(c, a), a) * weights).sum()
+
+        for got, want in zip(grad(looped, (0, 1))(a, c), grad(unrolled, (0, 1))(a, c)):
+            np.testing.assert_allclose(got.numpy(), want.numpy(), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "bool", "int32"])
+def test_elements_that_are_kept_by_narrow_numbers(dtype: str) -> None:
+    n, x = 300, np.random.default_rng(1).uniform(-1, 1, (4, 300))
+    numbers = Tensor.arange(n).cast(dtype)
+
+    def step(i: Tensor, x: Tensor) -> Tensor:
+        return (i.cast(dtype) < numbers).where(x * 0.5 + x.sum(-1, keepdim=True) * 0.001, x)
+
+    got = lax.fori_loop(0, 100, step, Tensor(x.copy())).numpy()
+    for i in range(100):
+        later = np.array(i).astype(dtype) < np.arange(n).astype(dtype)
+        x = np.where(later, x * 0.5 + x.sum(-1, keepdims=True) * 0.001, x)
+    np.testing.assert_allclose(got, x, rtol=1e-9)

@@ -34,6 +34,8 @@ type Band struct {
 	Held bool
 	// Along: the innermost reduction loops of the leaf are vectorized.
 	Along bool
+	// inVectors: an axis of a band around is vectorized.
+	inVectors bool
 	// Rows and Vec are the axes of a register tile, nil if there is none.
 	Rows, Vec *Axis
 	// secondRows is the second tile axis: more rows of the tile, where there are few along the first. Nil for none.
@@ -108,7 +110,7 @@ func (pl *planner) vectorCost(acc []analysis.Access, rng *uop.UOp) float64 {
 
 // plan makes the layout of a band; around is the enclosing band, nil for none.
 func (pl *planner) plan(c []*analysis.Region, around *Band) *Band {
-	p := &Band{Leaf: c[len(c)-1], Items: -1, Masks: pl.Masks}
+	p := &Band{Leaf: c[len(c)-1], Items: -1, Masks: pl.Masks, inVectors: around.vectors()}
 	for i, r := range c {
 		a := &Axis{Region: r, Count: r.Trip(), Number: int64(i + 1), Units: 1, Unit: 1}
 		if a.Dynamic = a.Count < 0; a.Dynamic {
@@ -124,13 +126,14 @@ func (pl *planner) plan(c []*analysis.Region, around *Band) *Band {
 	switch {
 	case len(c) == 1 && p.Leaf.InOrder():
 		a := p.Axes[0]
-		p.Along = !pl.plain && !around.vectors()
-		if step := pl.prefixStep(p.Leaf); step != 0 && !around.vectors() && p.want.allows(knobVectorAxis, a) {
+		p.Along = !pl.plain && !p.inVectors
+		if step := pl.prefixStep(p.Leaf); step != 0 && !p.inVectors && p.want.allows(knobVectorAxis, a) {
 			a.Vector, a.Unit, a.Descending = true, int64(pl.Lanes), step < 0
 		}
-	case (nested || slices.ContainsFunc(inner, (*analysis.Region).InOrder)) && !pl.plain && !p.ordered() &&
+	case (nested || slices.ContainsFunc(inner, (*analysis.Region).InOrder)) && !pl.plain && !p.inVectors && !p.ordered() &&
 		!slices.ContainsFunc(inner, func(r *analysis.Region) bool { return r.Writes && (!r.InOrder() || severalStatements(r)) }):
 		pl.planPrefix(p)
+	case p.inVectors: // the lanes are iterations of a band around
 	case pl.plain && around == nil && len(inner) == 0 && pl.planInvocations(p):
 	case pl.m.Invocations && !pl.collects && pl.planTransposedWorkgroup(p):
 	case nested && around == nil && pl.planOnline():
@@ -544,9 +547,9 @@ func (pl *planner) mostItems() int64 {
 	return manyItems
 }
 
-// vectors reports whether the band is not nil and has a vectorized axis.
+// vectors reports whether the band is not nil, and it or a band around it has a vectorized axis.
 func (p *Band) vectors() bool {
-	return p != nil && slices.ContainsFunc(p.Axes, func(a *Axis) bool { return a.Vector })
+	return p != nil && (p.inVectors || slices.ContainsFunc(p.Axes, func(a *Axis) bool { return a.Vector }))
 }
 
 // ordered reports whether an axis has to run sequentially.
