@@ -454,7 +454,7 @@ def test_products_whose_state_is_not_read(shape: tuple[int, int, int], dtype: st
         lambda i, _: Tensor(c) @ (i < rows).where(Tensor(a), Tensor(b)),
         Tensor.zeros(n, p, dtype=dtype),
     )
-    want = c @ np.where(4 < np.arange(m)[:, None], a, b)
+    want = c @ np.where(np.arange(m)[:, None] > 4, a, b)
     np.testing.assert_allclose(got.numpy(), want, rtol=0, atol=1e-5)
 
 
