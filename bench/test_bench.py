@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ from limits import bounds
 from rows import Row, failures, row
 from sweep import cases
 from sweep.__main__ import Row as Swept
+from sweep.__main__ import main as sweep_main
 from sweep.__main__ import page
 from tasks import BY_NAME, PARITY, TASKS, UNSEARCHED, Task, int8, normal
 
@@ -509,8 +511,22 @@ def test_the_page_of_the_sweep_names_the_worst() -> None:
         Swept("sum, odd, float32", "Reductions", {OURS: 1e-3, "numpy": 1e-3}, ["other values"]),
         Swept("hash, odd, uint8", "Linear algebra", {OURS: 1e-3}, []),
     ]
-    text = page(rows, 1, 0.5)
+    text = page(rows, 1, "before: 0.5")
+    assert "- Threads: 1; load before: 0.5\n" in text
     assert "| all | 2 | 1.50 | 50% | 50% | 2.0 |" in text
     assert "| exp, odd, float32 | 2.00 | 1.00 ms | 500 us | numpy |" in text
     assert "- sum, odd, float32: other values" in text
     assert "## No peer\n\nhash." in text
+
+
+def test_parts_of_the_sweep_are_joined(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    files = [tmp_path / "a.json", tmp_path / "b.json"]
+    for file, name in zip(files, ("exp", "sin")):
+        row = Swept(f"{name}, odd, float32", "Functions", {OURS: 1e-3, "numpy": 1e-3}, [])
+        file.write_text(json.dumps([row._asdict()]))
+    written = tmp_path / "page.md"
+    monkeypatch.setattr(sys, "argv", ["sweep", "--read", *map(str, files), "--write", str(written)])
+    assert sweep_main() == 0
+    text = written.read_text()
+    assert "| all | 2 | 1.00 | 100% | 100% | 1.0 |" in text
+    assert "load of 2 parts at a time" in text

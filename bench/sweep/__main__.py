@@ -2,6 +2,7 @@
 
 python -m sweep [--only PATTERN] [--sizes cache,memory,odd] [--types float32,float64]
                 [--threads 1] [--rounds N] [--turn SECONDS] [--write FILE] [--json FILE]
+python -m sweep --read FILE... [--write FILE]    join rows that --json wrote
 
 Prints a line for each row, then the worst and the distribution; `make bench-sweep` writes
 bench/SWEEP.md.
@@ -155,7 +156,7 @@ def summary(rows: list[Row]) -> list[str]:
     return lines + (["## Other values and errors", "", *wrong, ""] if wrong else [])
 
 
-def page(rows: list[Row], threads: int, load: float) -> str:
+def page(rows: list[Row], threads: int, load: str) -> str:
     """Return bench/SWEEP.md."""
     alone = sorted({row.name.split(",")[0] for row in rows if row.ratio is None and not row.wrong})
     lines = [
@@ -169,7 +170,7 @@ def page(rows: list[Row], threads: int, load: float) -> str:
         "that would be a view is copied.",
         "",
         *where(),
-        f"- Threads: {threads}; load before: {load:.1f}",
+        f"- Threads: {threads}; load {load}",
         "",
         *summary(rows),
         "## No peer",
@@ -192,8 +193,14 @@ def main() -> int:
     parser.add_argument("--forward", action="store_true", help="no gradients")
     parser.add_argument("--write", type=Path, help="also write the page to this file")
     parser.add_argument("--json", type=Path, help="also write the rows to this file")
+    parser.add_argument("--read", type=Path, nargs="+", help="join rows instead of measuring them")
     args = parser.parse_args()
-    load = os.getloadavg()[0]
+    if args.read:
+        rows = [Row(**row) for file in args.read for row in json.loads(file.read_text())]
+        text = page(rows, args.threads, f"of {len(args.read)} parts at a time")
+        print(text) if args.write is None else args.write.write_text(text)
+        return int(any(row.wrong for row in rows))
+    load = f"before: {os.getloadavg()[0]:.1f}"
     operations = described()
     FILE.write_text(json.dumps(operations))
     every = cases(operations, args.sizes.split(","))
