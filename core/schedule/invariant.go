@@ -9,6 +9,9 @@ import (
 // hoistInvariants moves kernels in front of a loop that would compute the same temporaries in each iteration: they read neither its variable nor
 // what its other kernels write.
 func (s *Schedule) hoistInvariants(l *Loop, isTemporary func(slot int) bool) {
+	if l.While >= 0 { // it may run no iteration
+		return
+	}
 	kernels := s.Kernels[l.First:l.Last]
 	writers := map[int]int{} // number of kernels that write a slot
 	writes, changes := make([][]int, len(kernels)), make([]bool, len(kernels))

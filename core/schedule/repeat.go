@@ -620,10 +620,6 @@ func (r *repeatScheduler) loop(u *uop.UOp, buffers []*uop.UOp) error {
 		return nil
 	}
 	r.s.Loops[at].Last = len(r.s.Kernels)
-	if at == len(r.s.Loops)-1 && arg.While == 0 {
-		r.s.hoistInvariants(&r.s.Loops[at], r.temporary(outer))
-		first = r.s.Loops[at].First
-	}
 	switch l := r.s.Loops[at]; {
 	case arg.Count == 1:
 		r.s.dumpDecision(l, "several kernels", "a branch, which runs once or not at all")
@@ -631,9 +627,11 @@ func (r *repeatScheduler) loop(u *uop.UOp, buffers []*uop.UOp) error {
 		r.s.dumpDecision(l, "several kernels", "a loop in it is of several kernels")
 	case !r.merge:
 		r.s.dumpDecision(l, "several kernels", "kernels of this device have no such loops")
+		r.s.hoistInvariants(&r.s.Loops[at], r.temporary(outer))
 	default:
 		made := r.asOneKernel(&r.s.Loops[at], outer)
 		if made == nil {
+			r.s.hoistInvariants(&r.s.Loops[at], r.temporary(outer))
 			break
 		}
 		r.s.Kernels = append(r.s.Kernels[:first], made...)

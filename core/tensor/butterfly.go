@@ -116,12 +116,12 @@ func transform(z complexPlanes, batch, n, beside int64, inverse bool, factor flo
 
 // A batch of more than cacheBytes is transformed in blocks of about blockBytes, which stay in the cache from one pass to the next.
 const (
-	cacheBytes, blockBytes = 4 << 20, 1 << 19
+	cacheBytes, blockBytes = 4 << 20, 1 << 20
 	leastBeside            = 64 // elements of a block that lie side by side
 )
 
 // inBlocks is a packed transform along the middle axis of (batch, n, beside), in a loop over blocks of the batch or of what is beside if all does
-// not fit the cache and z lies in memory: a pass over the whole computes z on the way. Blocks have one size: they may overlap.
+// not fit the cache and z is an input: a pass over the whole computes z on the way. Blocks have one size: they may overlap.
 func inBlocks(z complexPlanes, shape [3]int64, transform func(z complexPlanes, shape [3]int64) *uop.UOp) *uop.UOp {
 	dt, whole := z.re.DType, append(uop.ShapeOf(shape[:]...), uop.N(2))
 	bytes := shape[0] * shape[1] * shape[2] * 2 * int64(dt.Itemsize())
@@ -134,11 +134,11 @@ func inBlocks(z complexPlanes, shape [3]int64, transform func(z complexPlanes, s
 	if z.im != nil {
 		stored = z.packed()
 	}
-	memory := stored
-	for memory.Op == uop.Reshape || memory.Op == uop.Detach {
-		memory = memory.Src[0]
+	input := stored
+	for input.Op == uop.Reshape || input.Op == uop.Detach {
+		input = input.Src[0]
 	}
-	if bytes <= cacheBytes || shape[axis] < count*unit || memory.Op != uop.Param && memory.Op != uop.Contiguous && memory.Op != uop.Result {
+	if bytes <= cacheBytes || shape[axis] < count*unit || input.Op != uop.Param {
 		return reshape(transform(z, shape), whole).ContiguousOp()
 	}
 	of := shape
