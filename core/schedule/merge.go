@@ -152,7 +152,7 @@ func (s *Schedule) fuseLoopKernels(l *Loop) (merged *Kernel, reason string) {
 }
 
 // withoutUnchanged shortens loops of a kernel over elements that keep their values: with x[i] = where(j < i, y, x[i]) in iteration j, those
-// from j + 1 on are computed. Loops over a batch stay.
+// from j + 1 on are computed, with where(i < j, y, x[i]) those below j. Loops over a batch stay.
 func withoutUnchanged(kernel *uop.UOp, variable string, across loopsAcross) *uop.UOp {
 	ends := slices.Clone(kernel.Src)
 	for k, end := range ends {
@@ -164,23 +164,47 @@ func withoutUnchanged(kernel *uop.UOp, variable string, across loopsAcross) *uop
 		if v.Op != uop.Where || v.Src[2].Op != uop.Index || !slices.Equal(v.Src[2].Src, store.Src[0].Src) || v.Src[0].Op != uop.CmpLt {
 			continue
 		}
-		j, r := withoutCasts(v.Src[0].Src[0]), withoutCasts(v.Src[0].Src[1])
+		left, right := withoutCasts(v.Src[0].Src[0]), withoutCasts(v.Src[0].Src[1])
+		r, limit, below := right, left, false
+		if left.Op == uop.Range {
+			r, limit, below = left, right, true
+		}
 		at := slices.Index(end.Src, r)
-		if _, isAcross := across[r]; at < 1 || isAcross || j.Op != uop.DefineVar || j.Arg.(uop.VarArg).Name != variable {
+		if _, isAcross := across[r]; at < 1 || isAcross || !countsBy(limit, variable) {
 			continue
 		}
 		n := r.Src[0].ConstVal().I()
-		if j.Arg.(uop.VarArg).Max.I() >= n || n < 3 { // a loop of at most one iteration counts as one of one
+		lo, hi := limit.Bounds()
+		if lo.I() < 0 || hi.I() >= n || n < 3 { // a loop of at most one iteration counts as one of one
 			continue
 		}
-		from := j.Cast(uop.IndexT).AddInt(1)
-		rest := r.With(from.Neg().AddInt(n))
+		limit = limit.Cast(uop.IndexT)
+		length, from := limit, limit.Graph().Const(uop.IndexT, uop.Int(0))
+		if !below {
+			from = limit.AddInt(1)
+			length = from.Neg().AddInt(n)
+		}
+		rest := r.With(length)
 		src := slices.Clone(end.Src)
 		src[0] = rewrite.Substitute(store.With(store.Src[0], v.Src[1]), rewrite.Map{r: from.Add(rest)})
 		src[at] = rest
 		ends[k] = end.With(src...)
 	}
 	return kernel.With(ends...)
+}
+
+// countsBy reports whether an integer is a function of a variable alone.
+func countsBy(u *uop.UOp, variable string) bool {
+	found := false
+	for _, v := range u.Toposort() {
+		switch {
+		case v.Op == uop.DefineVar && v.Arg.(uop.VarArg).Name == variable:
+			found = true
+		case v.Op != uop.ConstOp && v.Op != uop.Add && v.Op != uop.Mul && v.Op != uop.Cast:
+			return false
+		}
+	}
+	return found
 }
 
 // withoutCasts is an integer without the casts that keep its value.

@@ -7,7 +7,7 @@ import (
 	"polygrad/core/uop"
 )
 
-// A loop over elements, of which those up to the number of the iteration keep their values, begins behind them.
+// A loop over elements, of which those up to the number of the iteration, or from there on, keep their values, leaves them out.
 func TestWithoutUnchanged(t *testing.T) {
 	const n = 8
 	g := symbolic.NewGraph()
@@ -26,7 +26,9 @@ func TestWithoutUnchanged(t *testing.T) {
 		shorter   bool
 	}{
 		{"later elements", later(j), x.IndexBy(r), nil, true},
-		{"earlier elements", r.Cast(uop.Int32).Lt(j), x.IndexBy(r), nil, false},
+		{"earlier elements", r.Cast(uop.Int32).Lt(j), x.IndexBy(r), nil, true},
+		{"elements of a reversed loop", j.Neg().AddInt(n - 1).Lt(r.Cast(uop.Int32)), x.IndexBy(r), nil, true},
+		{"elements that are computed", y.IndexBy(j.Cast(uop.IndexT)).Cast(uop.Int32).Lt(r.Cast(uop.Int32)), x.IndexBy(r), nil, false},
 		{"more iterations than elements", later(long), x.IndexBy(r), nil, false},
 		{"elements of another state", later(j), y.IndexBy(r), nil, false},
 		{"a batch", later(j), x.IndexBy(r), loopsAcross{r: nil}, false},
@@ -40,6 +42,24 @@ func TestWithoutUnchanged(t *testing.T) {
 		}
 		if lo, hi := length.Bounds(); c.shorter && (lo != uop.Int(0) || hi != uop.Int(n-1) || end.Find(func(u *uop.UOp) bool { return u.Op == uop.Where }) != nil) {
 			t.Errorf("%s: %s to %s elements, or a choice of them:\n%s", c.name, lo, hi, end.Dump())
+		}
+	}
+}
+
+// Each kernel of a loop of several is shorter, one beside it is not, nor one of a device without such loops.
+func TestShortened(t *testing.T) {
+	const n = 8
+	g := symbolic.NewGraph()
+	x, y := g.New(uop.Param, uop.Float32.Ptr(n, uop.Global), nil, uop.Num(0), nil), g.New(uop.Param, uop.Float32.Ptr(n, uop.Global), nil, uop.Num(1), nil)
+	r, j := g.Range(uop.N(n), uop.AxisLoop, 0), g.Variable("j", uop.Int(0), uop.Int(n-1), uop.Int32)
+	kernel := g.Sink(nil, x.IndexPtr(r).Store(j.Lt(r.Cast(uop.Int32)).Where(y.IndexBy(r), x.IndexBy(r))).EndRanges(r))
+	for _, merge := range []bool{false, true} {
+		s := &Schedule{Kernels: []Kernel{{AST: kernel}, {AST: kernel}, {AST: kernel}}, Loops: []Loop{{First: 1, Last: 3, Variable: j.Arg.(uop.VarArg), Count: n, While: -1}}}
+		(&repeatScheduler{s: s, merge: merge}).shortened(0)
+		for i, k := range s.Kernels {
+			if shorter := k.AST != kernel; shorter != (merge && i > 0) {
+				t.Errorf("merge %v, kernel %d: a shorter loop is %v", merge, i, shorter)
+			}
 		}
 	}
 }

@@ -620,6 +620,7 @@ func (r *repeatScheduler) loop(u *uop.UOp, buffers []*uop.UOp) error {
 		return nil
 	}
 	r.s.Loops[at].Last = len(r.s.Kernels)
+	defer r.shortened(at)
 	switch l := r.s.Loops[at]; {
 	case arg.Count == 1:
 		r.s.dumpDecision(l, "several kernels", "a branch, which runs once or not at all")
@@ -642,6 +643,17 @@ func (r *repeatScheduler) loop(u *uop.UOp, buffers []*uop.UOp) error {
 		}
 	}
 	return nil
+}
+
+// shortened leaves out what the kernels of a loop need not compute, if it is still there.
+func (r *repeatScheduler) shortened(at int) {
+	if !r.merge || at >= len(r.s.Loops) {
+		return
+	}
+	l := r.s.Loops[at]
+	for k := l.First; k < l.Last; k++ {
+		r.s.Kernels[k].AST = withoutUnchanged(r.s.Kernels[k].AST, l.Variable.Name, nil)
+	}
 }
 
 // temporary returns which slots are not live outside of a loop: those of no PARAM below outer.

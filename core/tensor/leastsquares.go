@@ -14,7 +14,7 @@ func leastSquares(a, b *uop.UOp, cutoff float64) (x, rank *uop.UOp) {
 	k, columns := min(m, n), b.Shape()[2].N
 	g := a.Graph()
 	scale := leadingPower(maxOf(abs(a), []int{-2, -1}, true))
-	t, order, pivots := pivotedColumns(sideBySide([]*uop.UOp{transpose(div(a, scale), -2, -1), transpose(b, -2, -1)}, 1), n)
+	t, order, pivots := reflectedColumns(sideBySide([]*uop.UOp{transpose(div(a, scale), -2, -1), transpose(b, -2, -1)}, 1), n)
 	step := count0(g, k)
 	r := block(block(t, 1, uop.N(0), n), 2, uop.N(0), k)
 	size := gather(r, 1, expand(pivots, uop.ShapeOf(stack, k, k)))
@@ -30,10 +30,10 @@ func leastSquares(a, b *uop.UOp, cutoff float64) (x, rank *uop.UOp) {
 	return where(finiteMatrices(a), x, math.NaN()), sum(cast(keep, uop.Int32), []int{-1}, false)
 }
 
-// pivotedColumns reflects the first n of some columns, given as rows t (s, n + k, m), and the others with them: in each step the one
+// reflectedColumns reflects the first n of some columns, given as rows t (s, n + k, m), and the others with them: in each step the one
 // whose remaining elements have the greatest norm. order (s, n, 1) are the steps in which they were, pivots (s, min(m, n), 1) which. It is done
 // panel by panel: those that were chosen, and elements that are final, are left out of the next one.
-func pivotedColumns(t *uop.UOp, n int64) (reflected, order, pivots *uop.UOp) {
+func reflectedColumns(t *uop.UOp, n int64) (reflected, order, pivots *uop.UOp) {
 	stack, all, m := sizes(t)
 	g, count := t.Graph(), min(m, n)
 	width := max(ceil64(ceil64(count, 4), blockSize), 2) * blockSize
@@ -79,7 +79,7 @@ func inverseRanks(ranks *uop.UOp, n int64) *uop.UOp {
 	return sum(where(eq(transpose(ranks, -2, -1), unsqueeze(count0(g, n), -1)), cast(count0(g, k), uop.Int32), 0), []int{-1}, true)
 }
 
-// pivotedPanelOfColumns is pivotedColumns for some steps; the order of columns that are not chosen is count, that of the last ones -1.
+// pivotedPanelOfColumns is reflectedColumns for some steps; the order of columns that are not chosen is count, that of the last ones -1.
 func pivotedPanelOfColumns(t *uop.UOp, n, count int64) (reflected, order, pivots *uop.UOp) {
 	stack, all, m := sizes(t)
 	g := t.Graph()

@@ -104,11 +104,11 @@ func determinantRule(g, u *uop.UOp, logarithm bool) []*uop.UOp {
 	if n := a.Shape()[len(a.Shape())-1].N; !logarithm && n <= small {
 		return []*uop.UOp{nil, mul(unsqueeze(unsqueeze(g, -1), -1), cofactors(a, int(n)))}
 	}
-	slope := matrixInverse
+	slope := transpose(matrixInverse(a), -2, -1)
 	if !logarithm {
-		slope = func(a *uop.UOp) *uop.UOp { return adjugate(a, u) }
+		slope = adjugateTransposed(a, u)
 	}
-	return []*uop.UOp{nil, mul(unsqueeze(unsqueeze(g, -1), -1), transpose(slope(a), -2, -1))}
+	return []*uop.UOp{nil, mul(unsqueeze(unsqueeze(g, -1), -1), slope)}
 }
 
 // cofactors are the determinants of a without a row and a column each, with their signs.

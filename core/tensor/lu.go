@@ -11,6 +11,7 @@ type factored struct {
 	// lower (s, m, n) has ones on the diagonal; of it and upper (s, n, n) only the named triangle is valid.
 	lower, upper *uop.UOp
 	pivots       *uop.UOp // (s, m), int32
+	diagonal     *uop.UOp // (s, n), of upper
 }
 
 // Rows are not exchanged while a matrix is factored: each column has a pivot among the rows that are open, which closes that row, and
@@ -49,34 +50,33 @@ func atPivots(t, pivots *uop.UOp) *uop.UOp {
 	return gather(t, 2, expand(transpose(pivots, -2, -1), uop.Shape{s[0], s[1], pivots.Shape()[1]}))
 }
 
-// subtracted are columns t (s, c, m) after those of a block were processed.
-func (p pivoted) subtracted(t *uop.UOp) *uop.UOp {
-	inv := lowerInverse(transpose(atPivots(p.multipliers, p.pivots), -2, -1), true)
-	return sub(t, dot(dot(atPivots(t, p.pivots), transpose(inv, -2, -1), nil), p.multipliers, nil))
-}
-
-// pivotedPanel processes one block of columns after the other.
-func pivotedPanel(t, open *uop.UOp) pivoted {
+// pivotedColumns processes one block of columns after the other.
+func pivotedColumns(t, open *uop.UOp) pivoted {
 	stack, w, m := sizes(t)
-	if w <= 2*blockSize { // products of two blocks do not pay
+	size := int64(blockSize)
+	if w <= 2*size { // products of two blocks do not pay
 		return pivotedBlock(t, open)
 	}
-	g, size := t.Graph(), int64(blockSize)
+	g, blocks := t.Graph(), w/size
 	zeros := func(dt *uop.DType, rows, columns int64) *uop.UOp {
 		return zeros(t, dt, stack, rows, columns)
 	}
 	states := []*uop.UOp{t, zeros(t.DType, w, m), zeros(uop.Int32, w, 1), open,
-		zeros(t.DType, size, m), zeros(t.DType, size, m), zeros(uop.Int32, size, 1), zeros(t.DType, w, size)}
-	columns := unsqueeze(count0(g, w), -1)
-	r := loop{"block", w / size, false}.run(states, nil, func(b *loopBody, i uop.Sint, s, _ []*uop.UOp) {
+		zeros(t.DType, size, m), zeros(t.DType, size, m), zeros(uop.Int32, size, 1), zeros(t.DType, w, size), zeros(t.DType, w, size)}
+	numbers := reshape(count0(g, blocks), uop.ShapeOf(blocks, 1, 1))
+	r := loop{"block", blocks, false}.run(states, nil, func(b *loopBody, i uop.Sint, s, _ []*uop.UOp) {
 		at := i.Mul(uop.N(size))
-		t, multipliers, pivots := s[0], s[1], s[2]
-		part := pivotedBlock(block(t, 1, at, size), s[3])
+		split := func(x *uop.UOp) *uop.UOp { return reshape(x, uop.ShapeOf(stack, blocks, size, x.Shape()[2].N)) }
+		// later computes columns of the blocks that follow: loops over the others do not run.
+		later := func(x, y *uop.UOp) { b.do(x.AssignTo(where(gt(numbers, sizeLike(t, i)), y, x))) }
+		t, multipliers, pivots, rows, u := split(s[0]), s[1], s[2], split(s[7]), split(s[8])
+		part := pivotedBlock(block(s[0], 1, at, size), s[3])
 		b.do(s[4].AssignTo(part.t), s[5].AssignTo(part.multipliers), s[6].AssignTo(part.pivots), s[3].AssignTo(part.open))
-		b.do(block(t, 1, at, size).AssignTo(s[4]), block(multipliers, 1, at, size).AssignTo(s[5]), block(pivots, 1, at, size).AssignTo(s[6]))
-		inv := lowerInverse(transpose(atPivots(s[5], s[6]), -2, -1), true)
-		b.do(s[7].AssignTo(where(ge(columns, sizeLike(t, at.Add(uop.N(size)))), dot(atPivots(t, s[6]), transpose(inv, -2, -1), nil), 0)))
-		b.do(t.AssignTo(sub(t, dot(s[7], s[5], nil))))
+		b.do(block(s[0], 1, at, size).AssignTo(s[4]), block(multipliers, 1, at, size).AssignTo(s[5]), block(pivots, 1, at, size).AssignTo(s[6]))
+		inverse := lowerInverse(transpose(atPivots(s[5], s[6]), -2, -1), true)
+		later(rows, split(atPivots(s[0], s[6])))
+		later(u, split(dot(s[7], transpose(inverse, -2, -1), nil)))
+		later(t, sub(t, split(dot(s[8], s[5], nil))))
 	})
 	return pivoted{r[0], r[1], r[2], r[3]}
 }
@@ -84,30 +84,22 @@ func pivotedPanel(t, open *uop.UOp) pivoted {
 // factor is Gaussian elimination with the largest element of each column as the pivot, of matrices with at least as many rows as columns.
 func factor(a *uop.UOp) factored {
 	stack, rows, columns := sizes(a)
-	m, n, width := rows, columns, panelSize(columns)
+	m, n := rows, columns
 	if rows > maxLanes {
 		m, n = ceil64(rows, blockSize)*blockSize, ceil64(columns, blockSize)*blockSize
 	}
-	rest := transpose(padded(a, m, n), -2, -1)
 	open := full(a.Graph(), uop.ShapeOf(stack, 1, m), uop.BoolConst(true), uop.Bool)
-	var t, multipliers, pivots []*uop.UOp
-	for at := int64(0); at < n; at += width {
-		w := min(width, n-at)
-		p := pivotedPanel(shrinkAxis(rest, 1, uop.N(0), uop.N(w)), open)
-		t, multipliers, pivots, open = append(t, p.t), append(multipliers, p.multipliers), append(pivots, p.pivots), p.open
-		if at+w < n {
-			rest = p.subtracted(shrinkAxis(rest, 1, uop.N(w), rest.Shape()[1])).ContiguousOp()
-		}
-	}
-	p := shrinkTo(sideBySide(pivots, 1), uop.ShapeOf(stack, columns, 1))
+	r := pivotedColumns(transpose(padded(a, m, n), -2, -1), open)
+	p := shrinkTo(r.pivots, uop.ShapeOf(stack, columns, 1))
 	if rows > columns {
 		p = allRows(p, rows)
 	}
-	ordered := func(parts []*uop.UOp, p *uop.UOp) *uop.UOp {
-		x := transpose(atPivots(sideBySide(parts, 1), p), -2, -1)
-		return shrinkTo(x, uop.ShapeOf(stack, p.Shape()[1].N, columns))
+	ordered := func(x, p *uop.UOp) *uop.UOp {
+		return shrinkTo(transpose(atPivots(x, p), -2, -1), uop.ShapeOf(stack, p.Shape()[1].N, columns))
 	}
-	return factored{ordered(multipliers, p), ordered(t, shrinkTo(p, uop.ShapeOf(stack, columns, 1))), squeeze(p, -1)}
+	first := shrinkTo(p, uop.ShapeOf(stack, columns, 1))
+	d := squeeze(gather(shrinkTo(r.t, uop.ShapeOf(stack, columns, m)), 2, first), -1)
+	return factored{ordered(r.multipliers, p), ordered(r.t, first), squeeze(p, -1), d}
 }
 
 // allRows is the order (s, m, 1) of m rows after row k was exchanged with row p[k], for the n pivots p (s, n, 1).
@@ -158,19 +150,31 @@ func asColumns(a, b *uop.UOp) (columns *uop.UOp, vector bool) {
 	return b, vector
 }
 
-// factoredFunction is a function of the factors of matrices a (s, n, n) and of other inputs. The factors are a function of their own, which
-// solutions, determinants and their gradients share; those of many small matrices, which are interleaved, are faster computed again.
-func factoredFunction(name string, numbers []int64, n int, a *uop.UOp, inputs []*uop.UOp, body func(f factored, in []*uop.UOp) []*uop.UOp) []*uop.UOp {
-	if stack, size, _ := sizes(a); stack >= manyLanes && size <= maxLanes {
-		return function(name, numbers, n, append([]*uop.UOp{a}, inputs...), func(in []*uop.UOp) []*uop.UOp { return body(factor(in[0]), in[1:]) })
+// factoredFunction is a function of the factors of matrices a (s, n, n), or of their transposes, and of other inputs. The factors are a function of
+// their own, which solutions, determinants and their gradients share; those of many small matrices, which are interleaved, are faster computed again.
+func factoredFunction(name string, numbers []int64, n int, a *uop.UOp, transposed bool, inputs []*uop.UOp, body func(f factored, in []*uop.UOp) []*uop.UOp) []*uop.UOp {
+	factorOf := func(a *uop.UOp) factored {
+		if transposed {
+			a = transpose(a, -2, -1)
+		}
+		return factor(a)
 	}
-	f := function("lu", nil, 3, []*uop.UOp{a}, func(in []*uop.UOp) []*uop.UOp {
-		f := factor(in[0])
-		return []*uop.UOp{f.lower, f.upper, f.pivots}
+	if stack, size, _ := sizes(a); stack >= manyLanes && size <= maxLanes {
+		return function(name, numbers, n, append([]*uop.UOp{a}, inputs...), func(in []*uop.UOp) []*uop.UOp { return body(factorOf(in[0]), in[1:]) })
+	}
+	f := function("lu", []int64{flag(transposed)}, 4, []*uop.UOp{a}, func(in []*uop.UOp) []*uop.UOp {
+		f := factorOf(in[0])
+		return []*uop.UOp{transpose(f.lower, -2, -1), transpose(f.upper, -2, -1), f.pivots, f.diagonal} // as they were computed
 	})
 	return function(name, numbers, n, append(f, inputs...), func(in []*uop.UOp) []*uop.UOp {
-		return body(factored{in[0], in[1], in[2]}, in[3:])
+		return body(factored{transpose(in[0], -2, -1), transpose(in[1], -2, -1), in[2], in[3]}, in[4:])
 	})
+}
+
+// inRows reports whether the transposes of matrices are easier to factor: columns, which lie in rows, are what large factorisations go through.
+func inRows(a *uop.UOp) bool {
+	_, n, _ := sizes(a)
+	return n > 2*blockSize
 }
 
 // solved is x (s, n, k) with a x = y, or aᵀ x = y if it is transposed, for the a of the factors.
@@ -198,9 +202,9 @@ func solve(a, b *uop.UOp, transposed bool) *uop.UOp {
 		if own := flattened(a); own.Shape()[0] == x.Shape()[0] {
 			x = own
 		}
-		numbers := []int64{flag(transposed)}
-		y = factoredFunction("solve", numbers, 1, x, []*uop.UOp{y}, func(f factored, in []*uop.UOp) []*uop.UOp {
-			return []*uop.UOp{f.solved(in[0], transposed)}
+		numbers, turned := []int64{flag(transposed)}, inRows(x)
+		y = factoredFunction("solve", numbers, 1, x, turned, []*uop.UOp{y}, func(f factored, in []*uop.UOp) []*uop.UOp {
+			return []*uop.UOp{f.solved(in[0], transposed != turned)}
 		})[0]
 	}
 	return customGradient(gradientOfSolve, reshape(y, joinShapes(lead, y.Shape()[1:])), []*uop.UOp{a, b}, []int64{flag(transposed)})
@@ -211,7 +215,11 @@ func matrixInverse(a *uop.UOp) *uop.UOp {
 	n := squareSize("a", a)
 	r := a
 	if a.Shape().MaxNumel() > 0 {
-		r = likeStack(factoredFunction("inverse", nil, 1, flattened(a), nil, func(f factored, _ []*uop.UOp) []*uop.UOp {
+		x := flattened(a)
+		r = likeStack(factoredFunction("inverse", nil, 1, x, inRows(x), nil, func(f factored, _ []*uop.UOp) []*uop.UOp {
+			if inRows(x) {
+				return []*uop.UOp{f.solved(identityLike(x, n), true)}
+			}
 			y := cast(eq(unsqueeze(f.pivots, -1), count0(a.Graph(), n)), a.DType)
 			return []*uop.UOp{triangularSolve(f.upper, triangularSolve(f.lower, y, false, true), true, false)}
 		})[0], a)
@@ -219,16 +227,16 @@ func matrixInverse(a *uop.UOp) *uop.UOp {
 	return customGradient(gradientOfInverse, r, []*uop.UOp{a})
 }
 
-// adjugate is the determinant times the inverse of matrices of any rank. The last row of the solution is multiplied by the other pivots, in place of a
-// division of the determinant by the last one, which may be 0. It is the only one that is at rank n - 1, since the factors are those of a
-// times a reflection that no usual null vector is special for: adj(a) = -q adj(a q). At a lower rank the adjugate is 0. Its derivatives are those of
+// adjugateTransposed is the determinant times the transposed inverse of matrices of any rank. The last row of the solution is multiplied by the other
+// pivots, in place of a division of the determinant by the last one, which may be 0. It is the only one that is at rank n - 1, since the factors are those
+// of a times a reflection that no usual null vector is special for: adj(a) = -q adj(a q). At a lower rank the adjugate is 0. Its derivatives are those of
 // determinant times inverse.
-func adjugate(a, determinant *uop.UOp) *uop.UOp {
+func adjugateTransposed(a, determinant *uop.UOp) *uop.UOp {
 	n := squareSize("a", a)
 	v := householderVector(a, n)
 	mixed := sub(a, mul(unsqueeze(sum(mul(a, v), []int{-1}, false), -1), mul(v, 2)))
-	r := likeStack(factoredFunction("adjugate", nil, 1, flattened(mixed), nil, func(f factored, _ []*uop.UOp) []*uop.UOp {
-		steps, d := count0(a.Graph(), n), diagonalOf(f.upper)
+	r := likeStack(factoredFunction("adjugate", nil, 1, flattened(mixed), true, nil, func(f factored, _ []*uop.UOp) []*uop.UOp {
+		steps, d := count0(a.Graph(), n), f.diagonal
 		y := triangularSolve(f.lower, cast(eq(unsqueeze(f.pivots, -1), steps), a.DType), false, true)
 		last := eq(steps, int(n-1))
 		others := mul(f.sign(), prod(where(last, 1, d), []int{-1}, false))
@@ -238,9 +246,8 @@ func adjugate(a, determinant *uop.UOp) *uop.UOp {
 		y = triangularSolve(where(corner, 1, f.upper), y, true, false)
 		return []*uop.UOp{where(eq(unsqueeze(unsqueeze(others, -1), -1), 0), 0, y)}
 	})[0], a)
-	column := unsqueeze(v, -1)
-	r = sub(mul(mul(column, 2), sum(mul(r, column), []int{-2}, true)), r)
-	return differentiatedAs(r, mul(unsqueeze(unsqueeze(determinant, -1), -1), matrixInverse(a)))
+	r = sub(mul(sum(mul(r, v), []int{-1}, true), mul(v, 2)), r)
+	return differentiatedAs(r, mul(unsqueeze(unsqueeze(determinant, -1), -1), transpose(matrixInverse(a), -2, -1)))
 }
 
 // householderVector is the normal of a reflection: of length 1, its elements differ and none is small.
@@ -301,8 +308,9 @@ func determinants(a *uop.UOp, of func(diagonal *uop.UOp) (sign, value *uop.UOp))
 		lead := a.Shape()[:len(a.Shape())-2]
 		return of(full(a.Graph(), joinShapes(lead, uop.ShapeOf(0)), uop.Int(1), a.DType))
 	}
-	f := factoredFunction("determinant", nil, 2, flattened(a), nil, func(f factored, _ []*uop.UOp) []*uop.UOp {
-		return []*uop.UOp{f.sign(), diagonalOf(f.upper)}
+	x := flattened(a)
+	f := factoredFunction("determinant", nil, 2, x, inRows(x), nil, func(f factored, _ []*uop.UOp) []*uop.UOp {
+		return []*uop.UOp{f.sign(), f.diagonal}
 	})
 	sign, value = of(f[1])
 	lead := a.Shape()[:len(a.Shape())-2]

@@ -315,7 +315,7 @@ func LUFactors(a *uop.UOp) (lower, upper, order *uop.UOp, err error) {
 		rows := broadcastTo(count0(a.Graph(), m), joinShapes(lead, uop.ShapeOf(m)))
 		return add(part(a, [2]int64{0, m}, [2]int64{0, k}), eye(a.Graph(), m, k, a.DType)), part(a, [2]int64{0, k}, [2]int64{0, n}), rows, nil
 	}
-	f := factoredFunction("factors", nil, 3, flattened(part(detach(a), [2]int64{0, m}, [2]int64{0, k})), nil, func(f factored, _ []*uop.UOp) []*uop.UOp {
+	f := factoredFunction("factors", nil, 3, flattened(part(detach(a), [2]int64{0, m}, [2]int64{0, k})), false, nil, func(f factored, _ []*uop.UOp) []*uop.UOp {
 		return []*uop.UOp{f.lower, f.upper, f.pivots}
 	})
 	shaped := func(x *uop.UOp, rest ...int64) *uop.UOp { return reshape(x, joinShapes(lead, uop.ShapeOf(rest...))) }

@@ -228,7 +228,8 @@ func lowerSolve(a, b *uop.UOp, unit bool) *uop.UOp {
 }
 
 // triangularSolve is x with a x = b for triangular matrices a (s, n, n) and b (s, n, k): one block of rows after the other. Only the
-// named triangle of a is read.
+// named triangle of a is read. Many columns are multiplied by the inverse of a block, and corrected: the error of such a product is that of the
+// inverse, which can be far greater than that of elimination.
 func triangularSolve(a, b *uop.UOp, upper, unit bool) *uop.UOp {
 	stack, n, k := sizes(b)
 	g, size := a.Graph(), int64(blockSize)
@@ -243,12 +244,10 @@ func triangularSolve(a, b *uop.UOp, upper, unit bool) *uop.UOp {
 	a, b = padded(a, m, m), padTo(b, uop.ShapeOf(stack, m, k))
 	d := diagonal(reshape(a, uop.ShapeOf(stack, blocks, size, blocks, size)), 0, 1, 3)
 	d = reshape(permute(d, []int{0, 3, 1, 2}), uop.ShapeOf(stack*blocks, size, size))
-	rows, columns := unsqueeze(count0(g, m), -1), count0(g, m)
-	off := where(gt(rows, columns), a, 0)
 	if upper {
-		d, off = flip(d, 1, 2), where(lt(rows, columns), a, 0)
+		d = flip(d, 1, 2)
 	}
-	rows, columns = unsqueeze(count0(g, size), -1), count0(g, size)
+	rows, columns := unsqueeze(count0(g, size), -1), count0(g, size)
 	if d = where(ge(rows, columns), d, 0); unit {
 		d = where(eq(rows, columns), 1, d)
 	}
@@ -261,65 +260,41 @@ func triangularSolve(a, b *uop.UOp, upper, unit bool) *uop.UOp {
 		inv = reshape(inv, uop.ShapeOf(stack, blocks, size, size))
 	}
 	d = reshape(d, uop.ShapeOf(stack, blocks, size, size))
-	width := panelSize(m)
-	var x *uop.UOp // of the panels that are known, which lie side by side
-	for done := int64(0); done < m; done += width {
-		w := min(width, m-done)
-		at, known := done, int64(0)
-		if upper {
-			at, known = m-done-w, m-done
-		}
-		right := block(b, 1, uop.N(at), w)
-		if done > 0 {
-			right = sub(right, dot(block(block(off, 1, uop.N(at), w), 2, uop.N(known), done), x, nil))
-		}
-		part := []*uop.UOp{block(block(off, 1, uop.N(at), w), 2, uop.N(at), w), right, block(d, 1, uop.N(at/size), w/size)}
-		if inv != nil {
-			part = append(part, block(inv, 1, uop.N(at/size), w/size))
-		}
-		p := triangularPanel(part, upper)
-		switch {
-		case done == 0:
-			x = p
-		case upper:
-			x = cat([]*uop.UOp{p, x}, 1)
-		default:
-			x = cat([]*uop.UOp{x, p}, 1)
-		}
+	read := []*uop.UOp{a, d}
+	if inv != nil {
+		read = append(read, inv)
 	}
-	return shrinkTo(x, uop.ShapeOf(stack, n, k))
-}
-
-// triangularPanel is triangularSolve with what is beside the blocks on the diagonal, the right sides, and those blocks
-// (s, n/size, size, size), as lower triangles unless their inverses are given. A product with an inverse is followed by a correction:
-// its error is that of the inverse, which can be far greater than that of elimination.
-func triangularPanel(of []*uop.UOp, upper bool) *uop.UOp {
-	stack, n, k := sizes(of[1])
-	size := int64(blockSize)
-	zeros := func(rows int64) *uop.UOp {
-		return zeros(of[1], of[1].DType, stack, rows, k)
-	}
-	states := []*uop.UOp{zeros(n), zeros(size), zeros(size), zeros(size)}
-	return loop{"block", n / size, false}.run(states, of, func(l *loopBody, i uop.Sint, s, of []*uop.UOp) {
+	numbers := reshape(count0(g, blocks), uop.ShapeOf(blocks, 1, 1))
+	part := zeros(b, b.DType, stack, size, k)
+	x := loop{"block", blocks, false}.run([]*uop.UOp{b, part, part, part}, read, func(l *loopBody, i uop.Sint, s, of []*uop.UOp) {
 		if upper {
-			i = uop.N(n/size - 1).Sub(i)
+			i = uop.N(blocks - 1).Sub(i)
 		}
 		at := i.Mul(uop.N(size))
-		x := block(s[0], 1, at, size)
+		here := block(s[0], 1, at, size)
 		one := func(x *uop.UOp) *uop.UOp { return squeeze(block(x, 1, i, 1), 1) }
-		l.do(s[1].AssignTo(sub(block(of[1], 1, at, size), dot(block(of[0], 1, at, size), s[0], nil))))
 		switch {
-		case len(of) > 3:
-			inv := one(of[3])
-			l.do(s[2].AssignTo(dot(inv, s[1], nil)))
-			l.do(s[3].AssignTo(sub(s[1], dot(one(of[2]), s[2], nil))))
-			l.do(x.AssignTo(add(s[2], dot(inv, s[3], nil))))
+		case inv != nil:
+			inv := one(of[2])
+			l.do(s[1].AssignTo(dot(inv, here, nil)))
+			l.do(s[2].AssignTo(sub(here, dot(one(of[1]), s[1], nil))))
+			l.do(s[3].AssignTo(add(s[1], dot(inv, s[2], nil))))
 		case upper:
-			l.do(x.AssignTo(flip(lowerSolve(one(of[2]), flip(s[1], 1), false), 1)))
+			l.do(s[3].AssignTo(flip(lowerSolve(one(of[1]), flip(here, 1), false), 1)))
 		default:
-			l.do(x.AssignTo(lowerSolve(one(of[2]), s[1], false)))
+			l.do(s[3].AssignTo(lowerSolve(one(of[1]), here, false)))
 		}
+		l.do(here.AssignTo(s[3]))
+		// Loops over the blocks that are known do not run.
+		rest := reshape(s[0], uop.ShapeOf(stack, blocks, size, k))
+		known := reshape(dot(block(of[0], 2, at, size), s[3], nil), rest.Shape())
+		left := gt(numbers, sizeLike(a, i))
+		if upper {
+			left = lt(numbers, sizeLike(a, i))
+		}
+		l.do(rest.AssignTo(where(left, sub(rest, known), rest)))
 	})[0]
+	return shrinkTo(x, uop.ShapeOf(stack, n, k))
 }
 
 // stacked are matrices a (…, n, n) and right sides b (…, n, k) with one leading axis each, and the leading axes of the result.
