@@ -322,6 +322,7 @@ func interpolate(x *uop.UOp, size []int64, mode Interpolation, alignCorners bool
 			continue
 		}
 		r := linearSteps(y, axis, want, alignCorners, position)
+		looked := r == nil && !asTinygrad(x)
 		if r == nil {
 			at = linearAt(at, have, want, alignCorners)
 			low, high := lay(cast(floor(at), uop.Int32)), lay(cast(ceil(at), uop.Int32))
@@ -334,7 +335,9 @@ func interpolate(x *uop.UOp, size []int64, mode Interpolation, alignCorners bool
 			}
 			r = customGradient(gradientOfLinear, r, []*uop.UOp{y}, []int64{int64(axis), aligned})
 		}
-		y = r
+		if y = r; looked && i < len(size) {
+			y = y.ContiguousOp() // else the next axis reads the elements that were looked up, which are stored as two tensors
+		}
 	}
 	return cast(y, x.DType)
 }
