@@ -13,10 +13,11 @@ const (
 )
 
 // planShortRows interleaves a few short rows that several loops go through: the iterations of such a loop depend on each other, and the next
-// loop on its result, so that a single row leaves the processor idle.
+// loop on its result, so that a single row leaves the processor idle. Rows that are only copied depend on nothing, and are faster in the
+// order of memory.
 func (pl *planner) planShortRows(p *Band) {
 	rows, vectors := p.Axes[len(p.Axes)-1], int64(0)
-	if rows.Dynamic || rows.ordered {
+	if rows.Dynamic || rows.ordered || !pl.m.SlowLoops && !p.Leaf.Collects() {
 		return
 	}
 	for _, r := range p.Leaf.Loops() {

@@ -70,6 +70,26 @@ func strideIn(index, r *uop.UOp) int64 {
 	return stride
 }
 
+// difference is a - b if it is a number.
+func difference(a, b *uop.UOp) (n int64, known bool) {
+	factors := map[*uop.UOp]int64{}
+	add := func(t *uop.UOp, factor int64) {
+		if t.Op == uop.ConstOp {
+			n += factor * t.ConstVal().I()
+		} else {
+			factors[t] += factor
+		}
+	}
+	symbolic.EachTerm(a, 1, add)
+	symbolic.EachTerm(b, -1, add)
+	for _, f := range factors {
+		if f != 0 {
+			return 0, false
+		}
+	}
+	return n, true
+}
+
 // distinct reports whether an index has a different value in each iteration of loops.
 func distinct(index *uop.UOp, loops []*uop.UOp) bool {
 	var out []term

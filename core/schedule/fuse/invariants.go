@@ -178,7 +178,7 @@ func accessOf(k schedule.Kernel) (a access) {
 			case u.Op == uop.Store && i == 0:
 				a.writes.add(slot)
 			case u.Op == uop.Index && i == 0: // its users tell loads from stores
-			case fusible.Has(u.Op):
+			case fusible.Has(u.Op) || u.Op == uop.Prefix:
 				a.reads.add(slot)
 			default:
 				a.reads.add(slot)

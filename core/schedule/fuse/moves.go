@@ -4,12 +4,13 @@ import (
 	"slices"
 
 	"polygrad/core/schedule"
+	"polygrad/core/symbolic"
 	"polygrad/core/uop"
 )
 
 // moveElements merges a kernel into a producer with sequential loops whose results it reads element by element: an indirect store whose
-// addresses the producer computes (the steps of a radix sort), so that the addresses are not stored; and a cheap function of a running
-// reduction.
+// addresses the producer computes (the steps of a radix sort), so that the addresses are not stored; a cheap function of a running
+// reduction; and a running maximum of such functions, as of the positions of running maxima.
 func (f *fuser) moveElements() (changed bool) {
 	for j := 1; j < len(f.groups); j++ {
 		for i := j - 1; i >= 0; i-- {
@@ -93,14 +94,14 @@ func (f *fuser) moved(i, j int) (merged schedule.Kernel, reason Reason) {
 	}
 	own, moves := loopsAndStores(to)
 	switch {
-	case stores == nil || moves == nil || !slices.ContainsFunc(loops, runsInOrder) || slices.ContainsFunc(own, runsInOrder):
+	case stores == nil || moves == nil || !slices.ContainsFunc(loops, runsInOrder) || slices.ContainsFunc(own, runsInOrder) && !runningMaxima(moves):
 		return merged, Opaque
 	case len(loops) != len(own):
 		return merged, ReadsOtherOrder
 	}
 	m := map[*uop.UOp]*uop.UOp{}
 	for n, r := range own {
-		if r.Src[0] != loops[n].Src[0] {
+		if r.Src[0] != loops[n].Src[0] || runsInOrder(r) && !runsInOrder(loops[n]) {
 			return merged, ReadsOtherOrder
 		}
 		m[r] = loops[n]
@@ -121,6 +122,16 @@ func (f *fuser) moved(i, j int) (merged schedule.Kernel, reason Reason) {
 		if after.reads.has(slot) {
 			passed.add(slot)
 			if distinct(at.Src[1], loops) {
+				if reads := readsBefore(moves, at); len(reads) > 0 {
+					value, before := atStepBefore(s.Src[1])
+					if before == nil {
+						return merged, ReadsOtherOrder
+					}
+					s = s.With(at, value)
+					for _, i := range reads {
+						values[element{slot, i}] = i.GetValid().Where(before, before.IntLike(0))
+					}
+				}
 				values[element{slot, at.Src[1]}] = s.Src[1]
 			}
 			if !f.needed(slot, i, j) {
@@ -149,6 +160,60 @@ func (f *fuser) moved(i, j int) (merged schedule.Kernel, reason Reason) {
 		}
 	}
 	return f.inLoops(loops, append(kept, moves...)), Pays
+}
+
+// runningMaxima reports whether all stores are of running maxima.
+func runningMaxima(stores []*uop.UOp) bool {
+	return !slices.ContainsFunc(stores, func(s *uop.UOp) bool { return s.Src[1].Op != uop.Prefix || s.Src[1].Arg.(uop.PrefixArg).Op != uop.Max })
+}
+
+// readsBefore are the indices by which stores read what the iteration before stored at an element, where there is one.
+func readsBefore(stores []*uop.UOp, at *uop.UOp) (found []*uop.UOp) {
+	r := at.Src[1].Ranges()[slices.IndexFunc(at.Src[1].Ranges(), runsInOrder)]
+	start := map[*uop.UOp]*uop.UOp{r: r.IntLike(0)}
+	for _, u := range at.Graph().Group(stores...).Toposort() {
+		if u.Op != uop.Index || u.Src[0] != at.Src[0] || len(u.Src) != 2 || slices.Contains(found, u.Src[1]) {
+			continue
+		}
+		by, known := difference(u.Src[1].GetIdx(), at.Src[1])
+		if known && by == -strideIn(at.Src[1], r) && symbolic.Simplify(replace(u.Src[1], start)).IsInvalid() {
+			found = append(found, u.Src[1])
+		}
+	}
+	return found
+}
+
+// atStepBefore is a cheap function of a running maximum, and what it was in the iteration before. Both are made of the maximum of the
+// elements before each one: of sums, that would be other roundings. Nil if they cannot.
+func atStepBefore(v *uop.UOp) (now, before *uop.UOp) {
+	p := v.Find(func(u *uop.UOp) bool { return u.Op == uop.Prefix })
+	if p == nil {
+		return nil, nil
+	}
+	a, x, r := p.Arg.(uop.PrefixArg), p.Src[0], p.Src[len(p.Src)-1]
+	if a.Op != uop.Max || replace(v, map[*uop.UOp]*uop.UOp{p: p.IntLike(0)}).InRange(r) {
+		return nil, nil
+	}
+	work, inside := 0.0, r.GeInt(1)
+	earlier, gated := map[*uop.UOp]*uop.UOp{r: r.SubInt(1)}, map[*uop.UOp]*uop.UOp{}
+	for _, u := range x.Toposort() {
+		switch {
+		case u.Op == uop.Prefix || u.Op == uop.Reduce || u.Op == uop.Index && (len(u.Src) != 2 || u.Src[0].Op != uop.Param || isGather(u)):
+			return nil, nil
+		case u.Op == uop.Index:
+			i := replace(u.Src[1], earlier)
+			gated[u] = u.With(u.Src[0], symbolic.Simplify(i.GetIdx()).Valid(symbolic.Simplify(inside.And(i.GetValid()))))
+		case uop.GroupElementwise.Has(u.Op) && !u.DType.IsIndex():
+			work += weight(u)
+		}
+	}
+	if work > cheapWork {
+		return nil, nil
+	}
+	gated[r] = earlier[r]
+	first := x.ConstLike(a.Identity(x.DType))
+	most := p.With(append([]*uop.UOp{inside.Where(replace(x, gated), first)}, p.Src[1:]...)...)
+	return replace(v, map[*uop.UOp]*uop.UOp{p: a.Step(most, p.Src[:1])}), replace(v, map[*uop.UOp]*uop.UOp{p: most})
 }
 
 func runsInOrder(r *uop.UOp) bool { return r.RangeID().Type == uop.AxisPrefix }

@@ -99,3 +99,40 @@ func TestScatteredElementsAreReadAfterTheLoop(t *testing.T) {
 		}
 	}
 }
+
+// Running maxima and their positions, which read the maximum before each element, are one loop. Sums of the elements before would round
+// otherwise.
+func TestPositionsOfRunningMaxima(t *testing.T) {
+	both := func(values, at *uop.UOp, err error) []*uop.UOp {
+		if err != nil {
+			t.Fatal(err)
+		}
+		return []*uop.UOp{values, at}
+	}
+	before := func(g graph, y *uop.UOp) *uop.UOp {
+		p := uop.PrefixArg{Op: uop.Max, Axis: 1}
+		return g.ok(tensor.Maximum(y.NeighbourAlong(p, -1, uop.Int(0)), g.in(2000, 2048))).PrefixAlong(p)
+	}
+	for _, c := range []struct {
+		name    string
+		kernels int
+		build   func(g graph, x *uop.UOp) []*uop.UOp
+	}{
+		{"maxima", 1, func(_ graph, x *uop.UOp) []*uop.UOp { return both(tensor.CumMax(x, 1)) }},
+		{"minima", 1, func(_ graph, x *uop.UOp) []*uop.UOp { return both(tensor.CumMin(x, 1)) }},
+		{"columns", 1, func(_ graph, x *uop.UOp) []*uop.UOp { return both(tensor.CumMax(x, 0)) }},
+		{"positions only", 1, func(_ graph, x *uop.UOp) []*uop.UOp { return both(tensor.CumMax(x, 1))[1:] }},
+		{"sums", 2, func(g graph, x *uop.UOp) []*uop.UOp {
+			y := g.ok(tensor.CumSum(x, 1))
+			return []*uop.UOp{y, before(g, y)}
+		}},
+		{"of a function, which is stored", 2, func(_ graph, x *uop.UOp) []*uop.UOp { return both(tensor.CumMax(x.Sin().Exp2(), 1)) }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			g := newGraph(t)
+			if s := g.fused(options, c.build(g, g.in(2000, 2048))...); len(s.Kernels) != c.kernels {
+				t.Errorf("%d kernels, expected %d\n%s", len(s.Kernels), c.kernels, s.Dump())
+			}
+		})
+	}
+}

@@ -63,14 +63,20 @@ func (b *body) selects() bool {
 	return found
 }
 
-// accessesTransposed reports whether loads, or stores after a reduction, are contiguous along another loop than r: such loops are
-// interchanged or tiled.
-func (b *body) accessesTransposed(r *uop.UOp) bool {
+// accessesTransposed reports whether the loads of a store, or the store after a reduction, are contiguous along another of its loops than
+// r: such loops are interchanged or tiled.
+func (s *store) accessesTransposed(r *uop.UOp) bool {
 	across := func(index *uop.UOp) bool {
-		return strideIn(index, r) > 1 && slices.ContainsFunc(b.loops, func(o *uop.UOp) bool { return strideIn(index, o) == 1 })
+		return strideIn(index, r) > 1 && slices.ContainsFunc(s.loops, func(o *uop.UOp) bool { return strideIn(index, o) == 1 })
 	}
-	return slices.ContainsFunc(b.loads(), func(l *uop.UOp) bool { return across(l.Src[1].GetIdx()) }) ||
-		b.reduces() && slices.ContainsFunc(b.stores, func(s store) bool { return across(s.at.Src[1].GetIdx()) })
+	reduces := false
+	for _, u := range s.value.Toposort() {
+		if u.Op == uop.Index && u.Src[0].Op == uop.Param && across(u.Src[1].GetIdx()) {
+			return true
+		}
+		reduces = reduces || u.Op == uop.Reduce
+	}
+	return reduces && across(s.at.Src[1].GetIdx())
 }
 
 // pieces splits the loops of a body for which that pays. Pieces of the outermost loop become bodies of their own.
@@ -122,7 +128,7 @@ func (f *fuser) loopToSplit(b *body) (r *uop.UOp, at []int64, kernels bool) {
 			if at == nil || !inner && !b.expensiveConditions(r) {
 				continue
 			}
-			kernels := i == 0 || inner && b.accessesTransposed(r)
+			kernels := i == 0 || inner && s.accessesTransposed(r)
 			if kernels && f.reducesAgain(b, r, at) {
 				continue
 			}

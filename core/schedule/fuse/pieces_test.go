@@ -21,6 +21,14 @@ func TestLoopsAreCut(t *testing.T) {
 		{"short rows", func(g graph) *uop.UOp { return pad(g.in(64, 8).Exp2(), 1, 2).ContiguousOp() }, 1, 1},
 		{"joined", func(g graph) *uop.UOp { return joined(g, 256).Exp2().ContiguousOp() }, 1, 0},
 		{"joined rows that turn", func(g graph) *uop.UOp { return joined(g, 256).Permute([]int{1, 0}).ContiguousOp() }, 2, 0},
+		{"planes with repeated edges", func(g graph) *uop.UOp {
+			x := g.in(16, 56, 64)
+			x = x.Shrink([]uop.Pair{{Hi: uop.N(16)}, {Hi: uop.N(56)}, {Hi: uop.N(1)}}).Pad([]uop.Pair{{}, {}, {Hi: uop.N(64)}}).
+				Add(x.Pad([]uop.Pair{{}, {}, {Lo: uop.N(1)}}))
+			x = x.Shrink([]uop.Pair{{Hi: uop.N(16)}, {Hi: uop.N(1)}, {Hi: uop.N(65)}}).Pad([]uop.Pair{{}, {Hi: uop.N(56)}, {}}).
+				Add(x.Pad([]uop.Pair{{}, {Lo: uop.N(1)}, {}}))
+			return x.ContiguousOp()
+		}, 1, 0},
 		{"many joined", func(g graph) *uop.UOp {
 			all := pad(g.in(64, 256), 0, 11*256)
 			for i := range int64(11) {
