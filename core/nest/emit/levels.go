@@ -432,6 +432,7 @@ func (im *emitter) tile(p *openBand, es []*env) {
 		p.work(copies)
 	} else {
 		im.prefetch(p.Band.Prefetch, copies, 0)
+		im.prefetchNextRow(p, copies)
 		im.body(p.Leaf, copies)
 	}
 	im.at = outer

@@ -17,8 +17,8 @@ func (im *emitter) prefetch(loads []*uop.UOp, copies []*env, ahead int64) {
 		for _, e := range copies {
 			im.env = e
 			t := im.target(u.Src[0])
-			l := im.linearOf(t.index)
-			if l.lane != 1 {
+			l := im.addressOf(t.index)
+			if l.lane != 1 || l.index != nil {
 				break // the remainder is scalar
 			}
 			size := t.buf.Kind.Size()
@@ -28,4 +28,24 @@ func (im *emitter) prefetch(loads []*uop.UOp, copies []*env, ahead int64) {
 			}
 		}
 	}
+}
+
+// prefetchNextRow prefetches what loads read in the next iteration around a tile. The places of rows may be loaded: behind the last iteration
+// none are.
+func (im *emitter) prefetchNextRow(p *openBand, copies []*env) {
+	if p.NextRow == nil {
+		return
+	}
+	rng := p.RowsOf.Region.Rng
+	next := inside(copies)
+	for _, e := range next {
+		at, _ := e.linear(rng)
+		at.off++
+		im.env = e.outer
+		last := im.Do(ir.Add, ir.I64, im.count(p.RowsOf.Region), im.Int(ir.I64, -1))
+		v := im.valueOf(at, ir.I64)
+		v = im.ALU(ir.Where, ir.I64, im.Do(ir.Less, ir.Bool, v, last), v, last)
+		e.linears.set(rng, linear{terms: []ir.Term{{V: v, Coef: 1}}})
+	}
+	im.prefetch(p.NextRow, next, 0)
 }

@@ -79,6 +79,9 @@ func (p *Band) print(s *strings.Builder, k *Kernel) {
 	if q := p.Product; q != nil {
 		fmt.Fprintf(s, "  dot of %s and %s: %d steps, %d in a pass, %d terms\n", q.Rows.Kind, q.Columns.Kind, q.Steps, q.PassSteps, q.Splits)
 	}
+	if p.RowsOf != nil {
+		fmt.Fprintf(s, "  the next rows of axis %d are prefetched for %d loads\n", p.RowsOf.Number, len(p.NextRow))
+	}
 	fmt.Fprintf(s, "  %d transposed stores, %d around the caches, %d prefetches\n", len(p.transposed), len(p.Streams), len(p.Prefetch))
 }
 

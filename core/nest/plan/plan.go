@@ -75,6 +75,9 @@ type Band struct {
 	interleavedAlong *Axis
 	Streams          map[*uop.UOp]int64
 	Prefetch         []*uop.UOp
+	// NextRow are the loads whose next row, that of the next iteration of the walked axis RowsOf, is prefetched.
+	NextRow []*uop.UOp
+	RowsOf  *Axis
 	// perRow is the number of scratch elements of each row, if several rows are interleaved.
 	perRow map[*ir.Buffer]int64
 	// want are the requested knobs of the band, used is the resulting layout.

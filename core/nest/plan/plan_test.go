@@ -82,6 +82,12 @@ func transposed(rows, columns int64) func(inputs) *uop.UOp {
 	return func(in inputs) *uop.UOp { v := turned(in(uop.Float32, rows, columns)); return v.Add(v) }
 }
 
+func flipped(rows, columns int64) func(inputs) *uop.UOp {
+	return func(in inputs) *uop.UOp {
+		return in(uop.Float32, rows, columns).Flip([]bool{true, false}).ContiguousOp()
+	}
+}
+
 func elements(n int64) func(inputs) *uop.UOp {
 	return func(in inputs) *uop.UOp { v := in(uop.Float32, n); return v.Add(v) }
 }
@@ -205,6 +211,17 @@ func TestDecisions(t *testing.T) {
 		{"but in code of limited size", ir.Wasm, "", sigmoids(16), "tiles of 2 x 4"},
 		{"stores around the caches", big, "", elements(8 << 20), "1 around the caches"},
 		{"stores into the caches", big, "", elements(8<<20 - 64), " 0 around the caches"},
+		{"rows in reverse order are prefetched", big, "", flipped(7<<10, 1<<10), "the next rows of axis 1 are prefetched for 1 loads"},
+		{"and stored around the caches", big, "", flipped(7<<10, 1<<10), "1 around the caches"},
+		{"not if they fit into them", big, "", flipped(7<<10-1, 1<<10), "!next rows"},
+		{"nor for threads, which have more", threads, "", flipped(7<<10, 1<<10), "!next rows"},
+		{"rows that L1 does not hold", big, "", flipped(800, 10<<10), "!next rows"},
+		{"every other row", big, "", func(in inputs) *uop.UOp {
+			return in(f32, 1<<12, 2, 1<<10).Shrink([]uop.Pair{{Hi: uop.N(1 << 12)}, {Hi: uop.N(1)}, {Hi: uop.N(1 << 10)}}).ContiguousOp()
+		}, "next rows"},
+		{"parts of rows in their order", big, "", func(in inputs) *uop.UOp {
+			return in(f32, 1<<13, 1<<10).Shrink([]uop.Pair{{Hi: uop.N(1 << 13)}, {Hi: uop.N(1000)}}).ContiguousOp()
+		}, "!next rows"},
 		{"transposed squares", big, "", transposed(16, 16), "of 16, tiles of 16 x 1, transposed"},
 		{"transposed squares not wanted", big, "t-1", transposed(64, 64), "!, transposed"},
 		{"too few rows for a square", big, "", transposed(15, 64), "!, transposed"},

@@ -124,6 +124,7 @@ func (pl *planner) finish(p *Band) {
 		p.planTransposedStores(pl)
 		p.planInterleaved(pl)
 	}
+	p.planNextRow(pl)
 	p.planStreams(pl)
 	p.planPrefetch(pl)
 	p.recordWays(pl)
@@ -428,15 +429,59 @@ func (p *Band) rowElements() int64 {
 }
 
 // streamFrom is the size in bytes from which on a buffer gets non-temporal stores. Scattered cache lines are not prefetched, so a
-// normal store reads each line first: for them the limit is lower. If reductions dominate the time it is higher.
+// normal store reads each line first: for them the limit is lower, and a little lower if rows are read in another order. If reductions
+// dominate the time it is higher.
 func (p *Band) streamFrom(pl *planner) int64 {
 	switch {
 	case p.Transpose != nil:
 		return min(pl.m.Stream, 2*pl.m.L2)
 	case pl.collects:
 		return 2 * pl.m.Stream
+	case p.NextRow != nil:
+		return pl.nextRowFrom()
 	}
 	return pl.m.Stream
+}
+
+// Rows of leastNextRow to mostNextRow bytes are prefetched one ahead: the hardware finds shorter and longer ones soon enough, or L1 does not
+// hold them.
+const leastNextRow, mostNextRow = 1 << 10, 32 << 10
+
+// nextRowFrom is the size in bytes of the buffers from which rows are prefetched. With non-temporal stores a thread copies rows in reverse order
+// in half of the time from there on; two threads are faster in the caches.
+func (pl *planner) nextRowFrom() int64 {
+	if pl.m.Threads > 1 {
+		return pl.m.Stream
+	}
+	return pl.m.Stream / 8 * 7
+}
+
+// planNextRow finds the loads of rows that do not follow each other in memory, such as those of a flip or of an index: the hardware, which
+// prefetches what lies ahead, begins anew with each of them.
+func (p *Band) planNextRow(pl *planner) {
+	const page = 4 << 10
+	n := len(p.Levels)
+	if pl.m.Stream == 0 || pl.collects || n < 2 || p.Levels[n-2].Kind != Walk || p.Levels[n-1].Kind != Tiles || len(p.Leaf.Loops()) > 0 || p.Joined != nil {
+		return
+	}
+	rows, vec := p.Levels[n-2].Axis, p.Levels[n-1].Axis
+	if !vec.Vector || vec.Inner != nil || rows.ordered {
+		return
+	}
+	across, along := pl.Slopes(rows.Region.Rng), pl.Slopes(vec.Region.Rng)
+	for _, x := range p.Leaf.Accesses(1, nil) {
+		b, index, _, ok := pl.AddressOf(x.U.Src[0])
+		if !ok || b == nil || x.U.Op != uop.Load || b.Param < 0 || b.Size*b.Kind.Size() < pl.nextRowFrom() {
+			continue
+		}
+		row := vec.Count * b.Kind.Size()
+		if s := along.Of(index); s.Step != 1 || s.Irregular || row < leastNextRow || row > mostNextRow {
+			continue
+		}
+		if s := across.Of(index); s.Irregular || s.Step < 0 || s.Step*b.Kind.Size() >= row+page {
+			p.NextRow, p.RowsOf = append(p.NextRow, x.U), rows
+		}
+	}
 }
 
 // prefetchFrom is the least number of steps of a tile's sums for which prefetching pays: fewer do not cover the latency.
