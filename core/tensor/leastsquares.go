@@ -17,16 +17,35 @@ func leastSquares(a, b *uop.UOp, cutoff float64) (x, rank *uop.UOp) {
 	t, order, pivots := reflectedColumns(sideBySide([]*uop.UOp{transpose(div(a, scale), -2, -1), transpose(b, -2, -1)}, 1), n)
 	step := count0(g, k)
 	r := block(block(t, 1, uop.N(0), n), 2, uop.N(0), k)
-	size := gather(r, 1, expand(pivots, uop.ShapeOf(stack, k, k)))
-	size = abs(diagonalOf(size)).ContiguousOp()
+	inOrder := gather(r, 1, expand(pivots, uop.ShapeOf(stack, k, k)))
+	size := abs(diagonalOf(inOrder)).ContiguousOp()
 	keep := gt(size, mul(shrinkAxis(size, 1, uop.N(0), uop.N(1)), cutoff))
-	kept := unsqueeze(keep, -2)
-	z, t2 := qr(where(bitAnd(kept, ge(order, step)), r, 0).ContiguousOp(), k)
-	t2 = transpose(shrinkTo(t2, uop.ShapeOf(stack, k, k)), -2, -1)
-	t2 = where(bitAnd(eq(unsqueeze(step, -1), step), logicalNot(kept)), 1, t2)
 	y := transpose(block(block(t, 1, uop.N(n), columns), 2, uop.N(0), k), -2, -1)
-	y = triangularSolve(t2, where(unsqueeze(keep, -1), y, 0), false, false)
-	x = div(dot(z, y, nil), scale)
+	// complete are z, tᵀ and what it is solved for, of rows (s, n, k), their order (s, n, 1), whether they are kept (s, k), and y.
+	complete := func(r, order, keep, y *uop.UOp) []*uop.UOp {
+		kept := unsqueeze(keep, -2)
+		z, t := qr(where(bitAnd(kept, ge(order, step)), r, 0).ContiguousOp(), k)
+		t = transpose(shrinkTo(t, uop.ShapeOf(stack, k, k)), -2, -1)
+		t = where(bitAnd(eq(unsqueeze(step, -1), step), logicalNot(kept)), 1, t)
+		return []*uop.UOp{z, t, where(unsqueeze(keep, -1), y, 0)}
+	}
+	var parts []*uop.UOp
+	if m < n || inLanes(a) {
+		parts = complete(r, order, keep, y)
+	} else { // if all rows of all matrices are kept, they are a triangle, backwards
+		places := eq(order, sub(int(n-1), step))
+		lost := ne(reshape(maxOf(cast(logicalNot(keep), uop.Int32), []int{0, 1}, false), uop.ShapeOf(1)), 0)
+		states := []*uop.UOp{lost, cast(places, a.DType), flip(transpose(inOrder, -2, -1), 1, 2), flip(y, 1)}
+		parts = loop{"rank", 1, false}.runWhile(1, states, []*uop.UOp{r, order, keep, y}, func(b *loopBody, _ uop.Sint, s, read []*uop.UOp) {
+			some := ne(unsqueeze(maxOf(cast(logicalNot(read[2]), uop.Int32), []int{-1}, true), -1), 0)
+			var writes []*uop.UOp
+			for i, x := range complete(read[0], read[1], read[2], read[3]) {
+				writes = append(writes, s[1+i].AssignTo(where(some, x, s[1+i])))
+			}
+			b.do(writes...)
+		})[1:]
+	}
+	x = div(dot(parts[0], triangularSolve(parts[1], parts[2], false, false), nil), scale)
 	return where(finiteMatrices(a), x, math.NaN()), sum(cast(keep, uop.Int32), []int{-1}, false)
 }
 
