@@ -66,8 +66,10 @@ func orthogonalised(xs ...*uop.UOp) []*uop.UOp {
 			alone := eq(reshape(count0(x.Graph(), n), uop.ShapeOf(1, n, 1)), at)
 			// Both rows of a pair take one product: two that are summed in another order may be 0 and nearly 0.
 			product := where(alone, 0, where(first, products, across(products)))
-			c, t := rotation(norms, across(norms), product, first)
-			b.do(own.AssignTo(c), other.AssignTo(t))
+			// What the kernels of a rotation share is stored in the order of the states.
+			order := func(x *uop.UOp) *uop.UOp { return steps.stored(expand(x, norms.Shape())) }
+			c, t := rotation(order(norms), order(across(norms)), order(product), order(first))
+			b.do(own.AssignTo(steps.seen(c, norms.Shape())), other.AssignTo(steps.seen(t, norms.Shape())))
 			var writes []*uop.UOp
 			for i := range k {
 				v := s[way[0]+i]
