@@ -212,7 +212,8 @@ func lowerSolve(a, b *uop.UOp, unit bool) *uop.UOp {
 	if lanes || k >= maxLanes { // the right sides are neighbours in memory, or the matrices
 		x = steps.run([]*uop.UOp{b, zeros(b, b.DType, stack, 1, k)}, []*uop.UOp{a}, func(l *loopBody, j uop.Sint, s, read []*uop.UOp) {
 			l.do(s[1].AssignTo(block(s[0], 1, j, 1)))
-			l.do(s[0].AssignTo(sub(s[0], mul(transpose(block(read[0], 1, j, 1), -2, -1), s[1]))))
+			less := sub(s[0], mul(transpose(block(read[0], 1, j, 1), -2, -1), s[1]))
+			l.do(s[0].AssignTo(where(gt(rows, sizeLike(b, j)), less, s[0])))
 		})[0]
 	} else {
 		t := steps.run([]*uop.UOp{transpose(b, -2, -1), zeros(b, b.DType, stack, k, 1)}, []*uop.UOp{a}, func(l *loopBody, j uop.Sint, s, read []*uop.UOp) {
