@@ -56,6 +56,8 @@ func TestErrors(t *testing.T) {
 		{r1(Assign(x, y)), "tensor.Assign: shape: cannot broadcast (4,2) to (2,3)"},
 		{r1(Assign(v, buf(uop.Int32, 3))), "tensor.Assign: value: is int32, expected float32 as the target"},
 
+		{r1(Solve(buf(uop.Float32, 2, 2), v)), "tensor.Solve: b: has shape (3), expected (…, 2) or (…, 2, k)"},
+		{r1(Solve(buf(uop.Float32, 2, 3, 3), buf(uop.Float32, 5, 3, 1))), "tensor.Solve: b: has shape (5,3,1), expected leading axes that broadcast with those of a, (2)"},
 		{r1(Reshape(x, shape(4, 2))), "tensor.Reshape: shape: cannot reshape (2,3) to (4,2): 6 elements, expected 8"},
 		{r1(Reshape(x, shape(-1, -1))), "tensor.Reshape: shape: (-1,-1) has more than one -1"},
 		{r1(Reshape(x, shape(-1, 4))), "tensor.Reshape: shape: cannot reshape (2,3) to (-1,4)"},

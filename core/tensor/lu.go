@@ -135,17 +135,17 @@ func (f factored) sign() *uop.UOp {
 
 // asColumns makes a matrix of a right side that is a vector, or a stack of vectors, one for each matrix of a.
 func asColumns(a, b *uop.UOp) (columns *uop.UOp, vector bool) {
-	as, bs := a.Shape(), b.Shape()
+	as, bs, given := a.Shape(), b.Shape(), b.Shape()
 	each := joinShapes(as[:len(as)-2], as[len(as)-1:])
 	if vector = len(bs) == 1 || len(bs) > 1 && each.Equal(bs); vector {
 		b = unsqueeze(b, -1)
 		bs = b.Shape()
 	}
 	if n := as[len(as)-1]; len(bs) < 2 || bs[len(bs)-2] != n {
-		fail("b", "has shape %s, expected (…, %s) or (…, %s, k)", bs, n, n)
+		fail("b", "has shape %s, expected (…, %s) or (…, %s, k)", given, n, n)
 	}
 	if _, ok := broadcastShape(as[:len(as)-2], bs[:len(bs)-2]); !ok {
-		fail("b", "of shape %s, expected one that broadcasts with a of shape %s", bs, as)
+		fail("b", "has shape %s, expected leading axes that broadcast with those of a, %s", given, as[:len(as)-2])
 	}
 	return b, vector
 }
