@@ -355,6 +355,9 @@ func (pl *planner) planPrefix(p *Band) {
 		}
 		for ; vec.Units > 1 && (vec.Units*weight > most || vec.Tile() > vec.Count); vec.Units /= 2 {
 		}
+		if long > longRow && vec.Count > vec.Tile() {
+			pl.walkChosenRows(p, vec, acc)
+		}
 	case rows != nil:
 		rows.Units = chains
 		if !slices.ContainsFunc(p.Leaf.Loops(), func(r *analysis.Region) bool { return r.InOrder() && pl.prefixStep(r) == 0 }) {
@@ -384,6 +387,25 @@ func (pl *planner) choosesRows(leaf *analysis.Region, acc []analysis.Access) boo
 		s := pl.Slopes(r.Rng)
 		return r.InOrder() && slices.ContainsFunc(acc, func(a analysis.Access) bool { return a.U.Op == uop.Store && s.Of(a.U.Src[0]).Irregular })
 	})
+}
+
+// walkChosenRows goes through the rows that data choose around the tiles of a row, if nothing but memory is carried from row to row: a row is
+// read and written as a whole, in the order of memory. Threads share the columns, and narrow parts stay in their caches.
+func (pl *planner) walkChosenRows(p *Band, vec *Axis, acc []analysis.Access) {
+	loops := p.Leaf.Loops()
+	if pl.m.Threads > 1 || pl.m.SlowLoops || len(loops) != 1 || p.Leaf.HasStores() || len(loops[0].Loops()) > 0 || len(loops[0].Written(nil)) > 0 {
+		return
+	}
+	along := pl.Slopes(vec.Region.Rng)
+	if slices.ContainsFunc(acc, func(a analysis.Access) bool { return along.Of(a.U.Src[0]).Irregular }) {
+		return // the place of each element
+	}
+	rows := &Axis{Region: loops[0], Count: loops[0].Trip(), Number: int64(len(p.Axes) + 1), Units: 1, Unit: 1, ordered: true}
+	if rows.Dynamic = rows.Count < 0; rows.Dynamic {
+		rows.Count = loops[0].Bound()
+	}
+	p.Axes, p.Leaf = append(p.Axes, rows), loops[0]
+	vec.Units = max(4, 32/int64(pl.Lanes))
 }
 
 // longRow is the number of vectors of a long row that an iteration of a sequential loop computes.

@@ -88,6 +88,14 @@ func flipped(rows, columns int64) func(inputs) *uop.UOp {
 	}
 }
 
+// scatteredRows adds rows to those of a place for each.
+func scatteredRows(columns int64) func(inputs) *uop.UOp {
+	return func(in inputs) *uop.UOp {
+		place := in(uop.Int32, 64, 1).Expand(uop.ShapeOf(64, columns))
+		return in(uop.Float32, 64, columns).ScatterTo(uop.ScatterArg{Op: uop.Add, Axis: 0, Checked: true}, place, in(uop.Float32, 64, columns))
+	}
+}
+
 func elements(n int64) func(inputs) *uop.UOp {
 	return func(in inputs) *uop.UOp { v := in(uop.Float32, n); return v.Add(v) }
 }
@@ -227,6 +235,13 @@ func TestDecisions(t *testing.T) {
 		{"too few rows for a square", big, "", transposed(15, 64), "!, transposed"},
 		{"transposed tiles around the caches", big, "", transposed(2048, 512), "1 around the caches"},
 
+		{"rows that data choose are written as a whole", big, "", scatteredRows(1024), "loop over iterations of axis 2\n  loop over tiles of axis 1"},
+		{"by threads in parts", threads, "", scatteredRows(1024), "tiles of 32 x 8"},
+		{"short ones are one tile", big, "", scatteredRows(32), "band 2"},
+		{"elements that data choose stay in narrow columns", big, "", func(in inputs) *uop.UOp {
+			x := in(f32, 64, 1024)
+			return x.ScatterTo(uop.ScatterArg{Op: uop.Add, Axis: 0, Checked: true}, in(uop.Int32, 64, 1024), in(f32, 64, 1024))
+		}, "band 2"},
 		{"places that rows share are no reason for vectors of rows", big, "", func(in inputs) *uop.UOp {
 			place := in(uop.Int32, 1, 2048).Expand(uop.ShapeOf(64, 2048))
 			return in(f32, 64, 2048).ScatterTo(uop.ScatterArg{Op: uop.Add, Axis: 1, Checked: true}, place, in(f32, 64, 2048))

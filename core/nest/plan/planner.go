@@ -465,7 +465,7 @@ func (p *Band) planNextRow(pl *planner) {
 		return
 	}
 	rows, vec := p.Levels[n-2].Axis, p.Levels[n-1].Axis
-	if !vec.Vector || vec.Inner != nil || rows.ordered {
+	if !vec.Vector || vec.Inner != nil {
 		return
 	}
 	across, along := pl.Slopes(rows.Region.Rng), pl.Slopes(vec.Region.Rng)
