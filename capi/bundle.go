@@ -42,18 +42,19 @@ func poly_bundle_decode(data *byte, n int32, out *bundleSections) int32 {
 		if err != nil {
 			return -1, err
 		}
-		*out = bundleSections{version: 1, flags: flags}
+		found := bundleSections{version: 1, flags: flags}
 		for _, s := range sections {
 			p, size := unsafe.SliceData(s.Data), int32(len(s.Data))
 			switch {
-			case s.Type == model.SectionIR && out.ir == nil:
-				out.ir, out.ir_len = p, size
-			case s.Type == model.SectionWeights && out.weights == nil:
-				out.weights, out.weights_len = p, size
-			case s.Type == model.SectionMetadata && out.meta == nil:
-				out.meta, out.meta_len = (*byte)(unsafe.Pointer(p)), size
+			case s.Type == model.SectionIR && found.ir == nil:
+				found.ir, found.ir_len = p, size
+			case s.Type == model.SectionWeights && found.weights == nil:
+				found.weights, found.weights_len = p, size
+			case s.Type == model.SectionMetadata && found.meta == nil:
+				found.meta, found.meta_len = (*byte)(unsafe.Pointer(p)), size
 			}
 		}
+		store(out, found)
 		return 0, nil
 	})
 }

@@ -55,10 +55,10 @@ func recordName(d *uop.DType) *byte {
 
 // writeType writes a type to a PolyDType record.
 func writeType(d *uop.DType, p unsafe.Pointer) {
-	*(*dtypeRecord)(p) = dtypeRecord{
+	store((*dtypeRecord)(p), dtypeRecord{
 		priority: int8(d.Priority), bitsize: uint16(d.Bits), name: recordName(d), fmt: d.Fmt, count: uint16(d.Count),
 		is_ptr: d.IsPtr(), addrspace: int32(d.Space), vcount: uint16(d.VCnt), ptr_size: d.Size,
-	}
+	})
 }
 
 // deriveType derives a type; the record at out is unchanged on error.

@@ -122,7 +122,7 @@ func poly_ir_import(data *byte, n int32, out unsafe.Pointer) int32 {
 		return -1
 	}
 	s := (*irSpec)(out)
-	*s = irSpec{}
+	store(s, irSpec{})
 	b, err := bytesFrom("data", unsafe.Pointer(data), int64(n))
 	if err == nil {
 		var d *model.Definition
@@ -191,7 +191,7 @@ func (s *irSpec) free() {
 	}
 	cFree(unsafe.Pointer(s.buffers))
 	cFree(unsafe.Pointer(s.entries))
-	*s = irSpec{}
+	store(s, irSpec{})
 }
 
 func poly_ir_spec_free(spec unsafe.Pointer) {

@@ -50,6 +50,13 @@ func cBytes(b []byte) unsafe.Pointer {
 	return p
 }
 
+// store writes a record, or an address, to memory of a caller. Where pointers are assigned, Go's collector marks what the memory pointed to
+// before, too: that may be an address where nothing is any more, and the collector ends the process then.
+func store[T any](to *T, value T) { copy(words(to), words(&value)) }
+
+// words is memory as bytes, which hold no pointers.
+func words[T any](p *T) []byte { return unsafe.Slice((*byte)(unsafe.Pointer(p)), unsafe.Sizeof(*p)) }
+
 // cString is a copy for the caller, who frees it, with a 0 behind it.
 func cString(s string) *byte { return (*byte)(cBytes([]byte(s + "\x00"))) }
 

@@ -248,8 +248,9 @@ func poly_uop_shape(ctx, x uintptr, dims **int64, ndim *int32) {
 		u := must(c.shaped("x", x))
 		s := u.Shape()
 		if len(s) > 0 {
-			*dims = (*int64)(cMalloc(uintptr(8 * len(s))))
-			writeShape(s, *dims, int32(len(s)))
+			p := (*int64)(cMalloc(uintptr(8 * len(s))))
+			writeShape(s, p, int32(len(s)))
+			store(dims, p)
 		}
 		*ndim = int32(len(s))
 		return nil

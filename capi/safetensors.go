@@ -66,7 +66,7 @@ func poly_safetensors_encode(entries *safetensorEntry, n int32, meta *byte, leng
 // metadata as JSON, allocated last so that errors leave nothing to free.
 func decode(data *byte, n int64, meta **byte, only *uop.DType) ([]*files.Tensor, error) {
 	if meta != nil {
-		*meta = nil
+		store(meta, nil)
 	}
 	b, err := bytesFrom("data", unsafe.Pointer(data), n)
 	if err != nil {
@@ -94,7 +94,7 @@ func decode(data *byte, n int64, meta **byte, only *uop.DType) ([]*files.Tensor,
 		if err != nil {
 			return nil, err
 		}
-		*meta = cString(string(text))
+		store(meta, cString(string(text)))
 	}
 	return list, nil
 }

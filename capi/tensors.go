@@ -295,7 +295,8 @@ func (c *context) realizeTensor(t *memTensor) error {
 			return err
 		}
 		t.data, t.owned = p, true
-		t.rec.data, t.rec.owned = p, true
+		store(&t.rec.data, p)
+		t.rec.owned = true
 	}
 	if n == 0 {
 		return nil

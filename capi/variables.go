@@ -615,7 +615,7 @@ func poly_array_pin(x uintptr, data *unsafe.Pointer, strides *int64, room int32,
 			p.Free()
 			return err
 		}
-		*data = layout.Data
+		store(data, layout.Data)
 		if strides != nil {
 			for i, n := range layout.Strides {
 				unsafe.Slice(strides, room)[i] = n

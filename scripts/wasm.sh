@@ -30,6 +30,8 @@ else
   for how in "1 --no-experimental-wasm-relaxed-simd" "2 --experimental-wasm-relaxed-simd"; do
     # shellcheck disable=SC2086 # two arguments
     node bindings/js/scripts/profile.mjs "$folder/profiled.wasm" "$folder/profile" $how >"$folder/tests" 2>&1 || true
+    # Tests of memory may fail here, where the collector is set otherwise; what stops the library ends the profile too early.
+    if grep -m1 'the library has stopped' "$folder/tests" >&2; then exit 1; fi
   done
   [[ -s "$folder/profile" ]] || { cat "$folder/tests"; exit 1; }
   link -divide "$folder/profile" "$folder/linked.wasm" "$out"/polygrad{,-deferred,-models}.wasm
