@@ -27,6 +27,18 @@ var (
 // pow is x**y as F32.
 func (g formula) pow(x, y *Value) *Value {
 	m, e := g.mantissaExponent(x)
+	log, logLow := g.logTwice(m, e)
+	product := g.mul(y, log)
+	low := g.sub(g.mul(y, logLow), g.nfma(y, log, product))
+	// Infinite results have no low part.
+	return g.exp2Of(product, g.where(g.less(g.abs(product), g.float(1000)), low, g.float(0)))
+}
+
+// logTwice is log + logLow = log2(m) + e.
+func (g formula) logTwice(m, e *Value) (log, logLow *Value) {
+	if g.b.Machine.Tables {
+		return g.logByTable(m, e)
+	}
 	one := g.float(1)
 	// s + sLow = (m-1)/(m+1)
 	n, d := g.sub(m, one), g.atLeast(g.add(m, one), 0.5) // m of -0 may be -1
@@ -46,13 +58,24 @@ func (g formula) pow(x, y *Value) *Value {
 	rest = g.fma(cube, g.poly(z, powerPoly), rest)
 	p := g.add(line, rest)
 	pLow := g.sub(rest, g.sub(p, line))
-	// log + logLow = log2(m) + e
-	log := g.add(e, p)
-	logLow := g.add(g.sub(p, g.sub(log, e)), pLow)
-	product := g.mul(y, log)
-	low := g.sub(g.mul(y, logLow), g.nfma(y, log, product))
-	// Infinite results have no low part.
-	return g.exp2Of(product, g.where(g.less(g.abs(product), g.float(1000)), low, g.float(0)))
+	log = g.add(e, p)
+	return log, g.add(g.sub(p, g.sub(log, e)), pLow)
+}
+
+// logByTable is logTwice by a table of numbers 1/c, of which one times m is near 1.
+func (g formula) logByTable(m, e *Value) (log, logLow *Value) {
+	which := g.bits(g.add(m, g.float(3<<22/nearOneParts)))
+	r := g.fma(m, g.b.lookup(nearOneTable, which), g.float(-1)) // exact
+	high := g.add(e, g.b.lookup(nearOneTable+1, which))         // exact
+	first := g.float(nearOneFirst[0])
+	line := g.mul(r, first)
+	rest := g.fma(r, g.float(nearOneFirst[1]), g.b.lookup(nearOneTable+2, which))
+	rest = g.sub(rest, g.nfma(r, first, line))
+	rest = g.fma(g.mul(r, r), g.poly(r, nearOnePoly), rest)
+	p := g.add(line, rest)
+	pLow := g.sub(rest, g.sub(p, line))
+	log = g.add(high, p)
+	return log, g.add(g.sub(p, g.sub(log, high)), pLow)
 }
 
 // mantissaExponent returns m and e of x = m * 2**e. For 0, infinity, negative numbers and NaN, e is log2(x).

@@ -27,11 +27,43 @@ const (
 
 // Table returns a Lookup table.
 func Table(number uint64) *[lookupSize]float32 {
-	if number == powersTable {
+	switch {
+	case number == powersTable:
 		return powersOf2()
+	case number >= nearOneTable:
+		return &nearOne()[number-nearOneTable]
 	}
 	return &tanhPieces()[number]
 }
+
+// Numbers v that bring m of [3/4, 3/2) near 1, by the multiple of 1/32 that is nearest to m: nearOneTable has v, the others -log2(v) in two
+// parts, of which the first is a multiple of 2**-16, so that its sum with an exponent is exact. All v are multiples of 1/32 for m below
+// 1, else of 1/64, so that m*v - 1, which is within 1/32, is an F32.
+const (
+	nearOneTable = powersTable + 1
+	nearOneParts = lookupSize
+)
+
+var nearOne = sync.OnceValue(func() *[3][lookupSize]float32 {
+	t := &[3][lookupSize]float32{}
+	for i := nearOneParts * 3 / 4; i <= nearOneParts*3/2; i++ {
+		unit := 2.0 * nearOneParts
+		if i < nearOneParts {
+			unit = nearOneParts
+		}
+		v := math.Round(unit*nearOneParts/float64(i)) / unit
+		high := math.RoundToEven(-math.Log2(v)*0x1p16) / 0x1p16
+		at := i % lookupSize
+		t[0][at], t[1][at], t[2][at] = float32(v), float32(high), float32(-math.Log2(v)-high)
+	}
+	return t
+})
+
+// log2(1+r) = r*nearOneFirst + r*r*nearOnePoly(r). nearOneFirst is 1/ln 2.
+var (
+	nearOneFirst = []float64{1.4426950216293335, 1.925963033500011e-08}
+	nearOnePoly  = []float64{-0.721347451210022, 0.48089852929115295, -0.3609299063682556, 0.288301020860672}
+)
 
 // powersOf2 are 2**(k/16) * e**powersShift, twice: half the table is one vector.
 var powersOf2 = sync.OnceValue(func() *[lookupSize]float32 {

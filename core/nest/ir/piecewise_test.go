@@ -56,3 +56,18 @@ func TestPowersOf2(t *testing.T) {
 		}
 	}
 }
+
+// Numbers times those of the table are within 1/32 of 1, and exactly so as F32; the logarithms in the table add up.
+func TestNumbersNearOne(t *testing.T) {
+	for bits := math.Float32bits(0.75); bits < math.Float32bits(1.5); bits += 61 {
+		m := math.Float32frombits(bits)
+		at := math.Float32bits(m+3<<22/nearOneParts) % lookupSize
+		v, high, low := float64(Table(nearOneTable)[at]), float64(Table(nearOneTable + 1)[at]), float64(Table(nearOneTable + 2)[at])
+		if r := float64(m)*v - 1; math.Abs(r) > 1.0/32 || float64(float32(r)) != r {
+			t.Fatalf("%v * %v is not near 1, or no F32", m, v)
+		}
+		if high*0x1p16 != math.Trunc(high*0x1p16) || math.Abs(high+low+math.Log2(v)) > 0x1p-40 {
+			t.Fatalf("the logarithm of %v is not %v + %v", v, high, low)
+		}
+	}
+}
