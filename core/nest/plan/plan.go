@@ -317,7 +317,7 @@ func (pl *planner) planPrefix(p *Band) {
 			rows = a
 		}
 		cost := pl.vectorCost(acc, a.Region.Rng)
-		if cost > 2*costSpread*all {
+		if cost > 2*costSpread*all && !pl.columnsAlias(a, acc) {
 			cost += found
 		}
 		if cost = (cost + arithmetic) * pl.fill(a.Count); p.want.allows(knobVectorAxis, a) && (vec == nil || cost < best) {
@@ -418,6 +418,20 @@ func (pl *planner) lanesFind(vec *Axis, acc []analysis.Access) bool {
 		s := pl.Slopes(vec.Region.Rng).Of(a.U.Src[0])
 		return a.U.Op == uop.Store && s.Irregular && vec.Count*int64(a.U.Src[1].DType.Itemsize())%(aliasing/2) != 0
 	})
+}
+
+// columnsAlias reports whether each lane finds a place of its own in a column, and all else is in the order of memory, but columns displace
+// each other in the cache: then a narrow tile is no better than a wide one.
+func (pl *planner) columnsAlias(vec *Axis, acc []analysis.Access) bool {
+	along, finds := pl.Slopes(vec.Region.Rng), false
+	for _, a := range acc {
+		s := along.Of(a.U.Src[0])
+		if !s.Irregular && s.Step != 0 && s.Step != 1 {
+			return false
+		}
+		finds = finds || s.Irregular && a.U.Op == uop.Store
+	}
+	return finds && !pl.lanesFind(vec, acc)
 }
 
 // vectorsCarried is the number of loop-carried vectors of a sequential loop that stay in registers.

@@ -88,6 +88,14 @@ func flipped(rows, columns int64) func(inputs) *uop.UOp {
 	}
 }
 
+// places writes a number to a place for each element of the columns.
+func places(rows, columns int64) func(inputs) *uop.UOp {
+	return func(in inputs) *uop.UOp {
+		one := in(uop.Float32, 1, 1).Expand(uop.ShapeOf(rows, columns))
+		return in(uop.Float32, rows, columns).ScatterTo(uop.ScatterArg{Axis: 0, Checked: true}, in(uop.Int32, rows, columns), one)
+	}
+}
+
 // scatteredRows adds rows to those of a place for each.
 func scatteredRows(columns int64) func(inputs) *uop.UOp {
 	return func(in inputs) *uop.UOp {
@@ -242,6 +250,8 @@ func TestDecisions(t *testing.T) {
 			x := in(f32, 64, 1024)
 			return x.ScatterTo(uop.ScatterArg{Op: uop.Add, Axis: 0, Checked: true}, in(uop.Int32, 64, 1024), in(f32, 64, 1024))
 		}, "band 2"},
+		{"and those that displace each other, which one writes, in wide ones", big, "", places(64, 1024), "tiles of 32 x 8"},
+		{"not if they do not", big, "", places(64, 1000), "!x 8"},
 		{"places that rows share are no reason for vectors of rows", big, "", func(in inputs) *uop.UOp {
 			place := in(uop.Int32, 1, 2048).Expand(uop.ShapeOf(64, 2048))
 			return in(f32, 64, 2048).ScatterTo(uop.ScatterArg{Op: uop.Add, Axis: 1, Checked: true}, place, in(f32, 64, 2048))
