@@ -306,7 +306,8 @@ func TestFewRowsAreEnough(t *testing.T) {
 	for _, c := range []struct {
 		rows    int64
 		kernels int
-	}{{0, 3}, {64, 2}} {
+		parts   int64
+	}{{0, 3, 0}, {64, 2, 250}, {4, 2, 16}} {
 		ts := newTensors(t)
 		x := ts.input(10_000_000)
 		root, _, _, err := schedule.Normalize(symbolic.NewGraph(), ts.g.Sink(nil, x.ReduceAxes(uop.Add, 0)))
@@ -324,8 +325,8 @@ func TestFewRowsAreEnough(t *testing.T) {
 			continue
 		}
 		red := s.Kernels[0].AST.Find(func(u *uop.UOp) bool { return u.Op == uop.Reduce })
-		if n := red.Src[1].Src[0].ConstVal().I(); n != 40000 || s.Slots[s.Kernels[0].Bufs[0]].Size != 250 {
-			t.Errorf("rows of %d in %+v, expected 250 rows of 40000", n, s.Slots[s.Kernels[0].Bufs[0]])
+		if n := red.Src[1].Src[0].ConstVal().I(); n != 10_000_000/c.parts || s.Slots[s.Kernels[0].Bufs[0]].Size != c.parts {
+			t.Errorf("rows of %d in %+v, expected %d rows", n, s.Slots[s.Kernels[0].Bufs[0]], c.parts)
 		}
 	}
 }

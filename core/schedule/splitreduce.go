@@ -8,12 +8,13 @@ import (
 )
 
 // A reduction to few values of at least splitRatio inputs each is done in two kernels, for parallelism. The first one makes at most
-// splitOutputs values.
+// splitOutputs values. A device that n rows keep busy gets up to splitParts * n parts of each.
 const (
 	splitRatio   = 32768
 	splitOutputs = 1 << 22
 	splitMax     = 256
 	splitMin     = 8
+	splitParts   = 4
 	// splitRun is the least number of contiguous elements of a part, if some divisor allows it.
 	splitRun = 64
 )
@@ -27,26 +28,28 @@ func splitReduce(ctx any, u *uop.UOp) *uop.UOp {
 	if !ok || out == 0 || x.Shape().MaxNumel()/out < splitRatio {
 		return nil
 	}
-	if rows := ctx.(*earlyContext).rows; rows > 0 && out >= rows {
+	rows, most := ctx.(*earlyContext).rows, min(splitMax, splitOutputs/out)
+	if rows > 0 && out >= rows {
 		return nil
 	}
 	arg := u.Arg.(uop.AxisReduce)
 	axis, d := -1, int64(0)
-	if ctx.(*earlyContext).rows > 0 { // parts are contiguous
+	if rows > 0 { // parts are contiguous
+		most = min(most, splitParts*rows)
 		x, arg.Axes = splitMergedAxes(x, arg.Axes)
 		in, _ = x.Shape().Ints()
-		axis, d = splitCandidate(x, in, arg.Axes, min(splitMax, splitOutputs/out), splitRun)
+		axis, d = splitCandidate(x, in, arg.Axes, most, splitRun)
 		if d < splitRun { // of 50257 rows of 768 29 parts could be made, and then 12 of each row
 			if flat, over := flattened(x, arg.Axes); flat != nil {
 				n, _ := flat.Shape().Ints()
-				if a, parts := splitCandidate(flat, n, over, min(splitMax, splitOutputs/out), splitRun); parts > d {
+				if a, parts := splitCandidate(flat, n, over, most, splitRun); parts > d {
 					x, in, arg.Axes, axis, d = flat, n, over, a, parts
 				}
 			}
 		}
 	}
 	if axis < 0 {
-		axis, d = splitCandidate(x, in, arg.Axes, min(splitMax, splitOutputs/out), 1)
+		axis, d = splitCandidate(x, in, arg.Axes, most, 1)
 	}
 	if axis < 0 {
 		return nil

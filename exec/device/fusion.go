@@ -24,6 +24,7 @@ func FusionFor(m *ir.Machine, target *lower.Target) fuse.Options {
 	}
 	o.Launch = launchOnGPU
 	limits := fuse.ForInvocations(o)
+	limits.Rows = min(limits.Rows, max(m.Workgroups, 2))
 	limits.OnlineRows = nest.OnlineRows
 	limits.Online = func(kernel *uop.UOp) bool {
 		if m.Shared == 0 {

@@ -137,7 +137,7 @@ func (pl *planner) registerRowLanes(p *Band) int64 {
 // planInvocations has each invocation of a band without reductions compute four adjacent elements with vector loads and stores. It reports
 // whether enough invocations remain.
 func (pl *planner) planInvocations(p *Band) bool {
-	if !pl.m.Invocations || pl.m.Shared == 0 || pl.serial || !pl.Independent(p.Leaf) || p.want[knobTileVectors] != auto && p.want[knobTileVectors] != quad {
+	if !pl.m.Invocations || pl.serial || !pl.Independent(p.Leaf) || p.want[knobTileVectors] != auto && p.want[knobTileVectors] != quad {
 		return false
 	}
 	var along *Axis

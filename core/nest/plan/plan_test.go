@@ -518,6 +518,9 @@ func TestWorkgroups(t *testing.T) {
 		"long rows":       {ir.WebGPU, sumColumns(10, 4096), 256, []string{"along vectors"}},
 		"short rows":      {ir.WebGPU, sumColumns(4096, 128), 64, []string{"along vectors"}},
 		"for a processor": {small, matmul(uop.Float32, 1024, 1024, 1024), 64, []string{"tiles of 2 x 64, vectors"}},
+		"elements for a processor": {small, func(in inputs) *uop.UOp {
+			return must(tensor.Add(in(uop.Float32, 1000, 1000), in(uop.Float32, 1000, 1000)))
+		}, 64, []string{"tiles of 4 x 64, vectors"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := planOf(t, c.m, "", c.build)

@@ -22,6 +22,8 @@ type Options struct {
 	// BlockBytes is the most scratch memory of a block of rows between two contractions, MinBlock the least number of its rows:
 	// contractions of few rows are slow.
 	BlockBytes, MinBlock int64
+	// Rows is the number of results that occupy the device: a reduction to fewer of them is split.
+	Rows int64
 	// MinRows is how many rows there must be, for threads to share them; kernels of up to SmallWork elements need none.
 	MinRows, SmallWork int64
 	// MaxBuffers is the most buffers that a merged kernel may have.
@@ -114,5 +116,5 @@ func ForInvocations(m Machine) Options {
 
 // For returns options for a machine.
 func For(m Machine) Options {
-	return Options{Machine: m, RowBytes: m.L2 / 4, BlockBytes: m.L2 / 2, MinBlock: 16, MinRows: 4 * int64(m.Threads), SmallWork: 1 << 14, MaxBuffers: 24, MinScratch: 16}
+	return Options{Machine: m, Rows: 64, RowBytes: m.L2 / 4, BlockBytes: m.L2 / 2, MinBlock: 16, MinRows: 4 * int64(m.Threads), SmallWork: 1 << 14, MaxBuffers: 24, MinScratch: 16}
 }

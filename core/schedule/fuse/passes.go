@@ -163,11 +163,8 @@ func graphPass(fn func(*uop.UOp) *uop.UOp) func(*fuser) bool {
 	}
 }
 
-// rowsForThreads is the number of results of a reduction that is enough to share among the threads of a processor.
-const rowsForThreads = 64
-
 func (f *fuser) makeKernels() bool {
-	s, err := schedule.New(f.root, schedule.WithRows(rowsForThreads), schedule.WithStore(f.storeReread), schedule.WithMaxBuffers(f.o.KernelBuffers))
+	s, err := schedule.New(f.root, schedule.WithRows(f.o.Rows), schedule.WithStore(f.storeReread), schedule.WithMaxBuffers(f.o.KernelBuffers))
 	must(err)
 	f.s, f.slots = s, s.Slots
 	for i, k := range s.Kernels {

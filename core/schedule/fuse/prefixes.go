@@ -8,7 +8,7 @@ import (
 
 const (
 	// prefixRows is the least number of rows of a running reduction that occupies the threads and hides the latency of its operations.
-	prefixRows = rowsForThreads
+	prefixRows = 64
 	// minPrefixPart is the shortest part of a row.
 	minPrefixPart = 64
 	// invocationPart is the length of the part of an invocation of a GPU, invocationRows the number of rows that occupy the GPU.
