@@ -48,7 +48,7 @@ func residuals(s *Step) (out []*uop.UOp) {
 		if !depends[u] || known[u] {
 			continue
 		}
-		if comparesOperand(u) && !known[behindViews(u.Src[0])] {
+		if comparesOperand(u) && !known[u.Src[0].Base()] {
 			continue
 		}
 		parts, recomputed := candidates(u, users[u])
@@ -79,14 +79,6 @@ func comparesOperand(u *uop.UOp) bool {
 		return u.Op == uop.PrefixAxis && arg.Op == uop.Max
 	}
 	return false
-}
-
-// behindViews is what a view is of.
-func behindViews(u *uop.UOp) *uop.UOp {
-	for uop.GroupMovement.Has(u.Op) {
-		u = u.Src[0]
-	}
-	return u
 }
 
 // candidates are what may be stored of a node, and whether it must be, as the rest is not to be computed again in any case.

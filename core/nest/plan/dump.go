@@ -31,11 +31,7 @@ func (k *Kernel) String() string {
 
 func (p *Band) print(s *strings.Builder, k *Kernel) {
 	for _, a := range p.Axes {
-		most := ""
-		if a.Dynamic {
-			most = "at most "
-		}
-		fmt.Fprintf(s, "  axis %d: %s of %s%d", a.Number, a.Region.Label(), most, a.Count)
+		fmt.Fprintf(s, "  axis %d: %s of %s", a.Number, a.Region.Label(), iterations(a.Count, a.Dynamic))
 		if !a.Plain() {
 			fmt.Fprintf(s, ", tiles of %d x %d", a.Units, a.Unit)
 		}
@@ -85,6 +81,17 @@ func (p *Band) print(s *strings.Builder, k *Kernel) {
 	fmt.Fprintf(s, "  %d transposed stores, %d around the caches, %d prefetches\n", len(p.transposed), len(p.Streams), len(p.Prefetch))
 }
 
+// iterations is a number of iterations in words; -1 stands for one that is not known.
+func iterations(n int64, dynamic bool) string {
+	switch {
+	case n < 0:
+		return "unknown length"
+	case dynamic:
+		return fmt.Sprint("at most ", n)
+	}
+	return fmt.Sprint(n)
+}
+
 // printSums prints the reduction loops of a region, inner ones behind those around.
 func (p *Band) printSums(s *strings.Builder, k *Kernel, around *analysis.Region) {
 	for _, r := range around.Loops() {
@@ -92,7 +99,7 @@ func (p *Band) printSums(s *strings.Builder, k *Kernel, around *analysis.Region)
 		if n == nil {
 			continue
 		}
-		fmt.Fprintf(s, "  sum over %s of %d: %s", r.Label(), r.Trip(), formNames[n.Form])
+		fmt.Fprintf(s, "  sum over %s of %s: %s", r.Label(), iterations(r.Trip(), false), formNames[n.Form])
 		switch {
 		case n.Form == Sequential && n.FullyUnrolled(p.copies()):
 			s.WriteString(", without a loop")
