@@ -52,12 +52,13 @@ func (f *fuser) operandsFirst(g *group) (best []*group) {
 	if !ok || oneByOne < whole*(1-sureGain) {
 		return nil
 	}
+	iterations := iterationsOf(stores)
 	costs, reason, gain := Costs{SavedCycles: whole}, Recompute, sureGain
 	before, after := f.slots, f.slots
 	for _, u := range operands {
 		f.slots = before
 		first, read, elements := f.storedFirst(u, next)
-		if first == nil {
+		if first == nil || looksUp(u) && elements >= iterations {
 			continue
 		}
 		groups := append(groupsOf(first, g.kernels), f.reading(g, u, read))
@@ -81,6 +82,29 @@ func (f *fuser) operandsFirst(g *group) (best []*group) {
 	}
 	f.slots = after
 	return best
+}
+
+// looksUp reports whether an operand is an element whose place depends on other elements, with a condition or without. It is looked up in the
+// kernel that stores it, too.
+func looksUp(u *uop.UOp) bool {
+	if u.Op == uop.Where {
+		return looksUp(u.Src[1]) || looksUp(u.Src[2])
+	}
+	return u.Op == uop.Index && u.Src[1].HasOp(uop.Ops(uop.Param))
+}
+
+// iterationsOf is the most iterations of the loops of a store and of the reductions in it.
+func iterationsOf(stores []store) (most int64) {
+	for _, s := range stores {
+		var loops []*uop.UOp
+		for _, u := range s.value.Toposort() {
+			if u.Op == uop.Range {
+				loops = append(loops, u)
+			}
+		}
+		most = max(most, volume(loops))
+	}
+	return most
 }
 
 // sureGain is the part of the cycles that must be left, as they are estimates; gainOfMore is that where more elements are stored than there

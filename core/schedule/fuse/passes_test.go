@@ -309,3 +309,18 @@ func TestThresholdsOfPasses(t *testing.T) {
 		}
 	})
 }
+
+// Elements that are looked up once are not stored first: nothing is gained, and each step of a bisection would be compiled.
+func TestLookups(t *testing.T) {
+	compiled := 0
+	o := options
+	o.Cycles = func(*uop.UOp) (all, oneByOne float64, ok bool) {
+		compiled++
+		return 1000, 1000, true
+	}
+	g := newGraph(t)
+	s := g.fused(o, g.ok(tensor.SearchSorted(g.in(1<<14), g.in(1<<14), false)))
+	if len(s.Kernels) > 2 || compiled > 4 {
+		t.Errorf("bisection: %d kernels, %d times compiled, expected at most 2 and 4", len(s.Kernels), compiled)
+	}
+}
