@@ -48,7 +48,7 @@ func functionWeight(op uop.Op) float64 {
 		return 24
 	case uop.Tanh:
 		return 36
-	case uop.Pow:
+	case uop.Pow, uop.Threefry:
 		return 100
 	}
 	return 1
@@ -78,6 +78,7 @@ func (b *body) countWork(m *Machine) float64 {
 	values := b.values()
 	around := outerLoops(values)
 	rows := b.rowLoops(order)
+	halves := inHalves(values)
 	for _, u := range values {
 		if u.DType.IsIndex() {
 			continue
@@ -104,7 +105,7 @@ func (b *body) countWork(m *Machine) float64 {
 			work *= m.lanesPerElement(sizeOf(rows[i]))
 		}
 		total += work
-		wide = wide || times > 1 && isWide(u)
+		wide = wide || times > 1 && isWide(u) && !halves[u]
 	}
 	if wide {
 		total *= wideWork
@@ -161,6 +162,28 @@ func (s *store) contiguousRows(r, outer *uop.UOp) bool {
 // wideWork is the slowdown of a kernel with 64-bit elements, whose vectors have half as many lanes. Values that are computed once before
 // the loops do not count.
 const wideWork = 2
+
+// inHalves are the values of 64 bits that are computed in halves of 32: THREEFRY, what it is computed from, and what takes a half of it.
+func inHalves(values []*uop.UOp) map[*uop.UOp]bool {
+	if !slices.ContainsFunc(values, isThreefry) {
+		return nil
+	}
+	before, after := map[*uop.UOp]bool{}, map[*uop.UOp]bool{}
+	for _, u := range slices.Backward(values) {
+		for _, s := range u.Src {
+			before[s] = before[s] || before[u] || isThreefry(u)
+		}
+	}
+	for _, u := range values {
+		after[u] = isThreefry(u) || u.Op != uop.Cast && isWide(u) && slices.ContainsFunc(u.Src, func(s *uop.UOp) bool { return after[s] })
+	}
+	for _, u := range values {
+		after[u] = after[u] || before[u]
+	}
+	return after
+}
+
+func isThreefry(u *uop.UOp) bool { return u.Op == uop.Threefry }
 
 func isWide(u *uop.UOp) bool {
 	return u.Op != uop.ConstOp && u.Op != uop.Range && u.Op != uop.DefineVar && u.DType.Itemsize() == 8

@@ -201,6 +201,21 @@ func TestReasons(t *testing.T) {
 	}
 }
 
+// Random bits are computed in halves of 64 bits: a kernel of 64-bit elements, whose vectors have fewer lanes, reads them; one of 32 computes them.
+func TestRandomBitsAreNotComputedInFewLanes(t *testing.T) {
+	for to, kernels := range map[*uop.DType]int{uop.Int32: 1, uop.Uint64: 2} {
+		g := newGraph(t)
+		u, err := tensor.RandSeeded(uop.ShapeOf(1000), uop.Float32, g.NewBuffer("CPU", 2, uop.Uint32).Reshape(uop.ShapeOf(2)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, ds := g.decided(options, u.F(uop.Contiguous, nil, nil).Cast(to))
+		if many := decided(ds, "producers", fuse.Recompute); len(s.Kernels) != kernels || many != (kernels > 1) {
+			t.Errorf("%s: %d kernels, too much recomputation %t, expected %d: %v", to, len(s.Kernels), many, kernels, ds)
+		}
+	}
+}
+
 // Rows between two products are kept in blocks if they do not fit the cache.
 func TestRowBlockDecisions(t *testing.T) {
 	g := newGraph(t)
