@@ -175,7 +175,11 @@ func withoutUnchanged(kernel *uop.UOp, variable string, across loopsAcross) *uop
 		}
 		n := r.Src[0].ConstVal().I()
 		lo, hi := limit.Bounds()
-		if lo.I() < 0 || hi.I() >= n || n < 3 { // a loop of at most one iteration counts as one of one
+		most := n - 1 - lo.I()
+		if below {
+			most = hi.I()
+		}
+		if lo.I() < 0 || hi.I() >= n || most < 2 { // a loop of at most one iteration counts as one of one
 			continue
 		}
 		limit = limit.Cast(uop.IndexT)

@@ -63,3 +63,18 @@ func TestShortened(t *testing.T) {
 		}
 	}
 }
+
+// A loop of at most one iteration counts as one of one: elements below a variable of 0 or 1 are still chosen, and those behind n-2 or n-1.
+func TestShortenedToOne(t *testing.T) {
+	const n = 8
+	g := symbolic.NewGraph()
+	x, y := g.New(uop.Param, uop.Float32.Ptr(n, uop.Global), nil, uop.Num(0), nil), g.New(uop.Param, uop.Float32.Ptr(n, uop.Global), nil, uop.Num(1), nil)
+	r, j := g.Range(uop.N(n), uop.AxisLoop, 0), g.Variable("j", uop.Int(0), uop.Int(1), uop.Int32)
+	row := r.Cast(uop.Int32)
+	for _, chosen := range []*uop.UOp{row.Lt(j), j.AddInt(n - 2).Lt(row)} {
+		kernel := g.Sink(nil, x.IndexPtr(r).Store(chosen.Where(y.IndexBy(r), x.IndexBy(r))).EndRanges(r))
+		if short := withoutUnchanged(kernel, "j", nil); short != kernel {
+			t.Errorf("a loop that may not run at all became one of one iteration:\n%s", short.Dump())
+		}
+	}
+}
