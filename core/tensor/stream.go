@@ -1,6 +1,7 @@
 package tensor
 
 import (
+	"math"
 	"math/rand/v2"
 	"sync"
 
@@ -52,12 +53,21 @@ type place struct{ key, first *uop.UOp }
 
 func (p place) graph() *uop.Graph { return p.key.Graph() }
 
+// manyWords is the odd number of words from which on one more is stored: a loop through pairs is faster.
+const manyWords = 1 << 12
+
 // words are n random uint32: the low words of the first half of the positions, then the high words of the same.
 func (p place) words(n int64) *uop.UOp {
 	needWords(n)
 	half := (n + 1) / 2
+	if n%2 != 0 && n >= manyWords {
+		return shrinkAxis(p.words(n+1).ContiguousOp(), 0, uop.N(0), uop.N(n))
+	}
 	i := arange(p.graph(), uop.Int(0), uop.Int(n), uop.Int(1), uop.Uint32)
 	high := ge(i, int(half))
+	if n <= math.MaxInt32 { // loops are cut there: both words of a position are computed at once
+		high = ge(arange(p.graph(), uop.Int(0), uop.Int(n), uop.Int(1), uop.Int32), int(half))
+	}
 	r := p.pairs(where(high, sub(i, int(half)), i), half)
 	return cast(where(high, shiftRight(r, 32), r), uop.Uint32)
 }
