@@ -51,7 +51,7 @@ func tensorSeed(u *uop.UOp) seed {
 	}
 	lo, hi := index(u, At(0)), index(u, At(1))
 	if stream {
-		return place{bitOr(shiftLeft(cast(hi, uop.Uint64), 32), cast(lo, uop.Uint64)), index(u, At(2))}
+		return place{key: bitOr(shiftLeft(cast(hi, uop.Uint64), 32), cast(lo, uop.Uint64)), first: index(u, At(2))}
 	}
 	key := func(lo, hi *uop.UOp) operand {
 		rotated := bitOr(shiftLeft(hi, 16), shiftRight(hi, 16))

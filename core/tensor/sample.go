@@ -121,11 +121,16 @@ func RandPermSeeded(n int64, dt *uop.DType, seed *uop.UOp) (r *uop.UOp, err erro
 	if n < 0 {
 		fail("n", "%d, expected 0 or more", n)
 	}
-	u := tensorSeed(seed).uniform(uop.ShapeOf(n), uop.Float32)
+	s := tensorSeed(seed)
 	if n <= shortRow {
-		return cast(ordered(u, 0, false).at, dt), nil
+		return cast(ordered(s.uniform(uop.ShapeOf(n), uop.Float32), 0, false).at, dt), nil
 	}
-	key := cast(mul(u, 1<<fractionBits), uop.Uint32).ContiguousOp()
+	if p, ok := s.(place); ok {
+		p.stored = true
+		s = p
+	}
+	u := s.uniform(uop.ShapeOf(n+n%2), uop.Float32) // of an odd number the next one has the same words, and one more
+	key := shrinkAxis(cast(mul(u, 1<<fractionBits), uop.Uint32).ContiguousOp(), 0, uop.N(0), uop.N(n))
 	return cast(reshape(radixOrder(reshape(key, uop.ShapeOf(1, n)), fractionBits), uop.ShapeOf(n)), dt), nil
 }
 

@@ -49,23 +49,22 @@ func (s *Stream) Take(words uint64) [3]uint32 {
 }
 
 // place is the position of a tensor's first word in a stream.
-type place struct{ key, first *uop.UOp }
+type place struct {
+	key, first *uop.UOp
+	// stored: the words are stored by a kernel of their own, which computes both words of a position at once. Another kernel would lose by
+	// that the loops that it shares with others.
+	stored bool
+}
 
 func (p place) graph() *uop.Graph { return p.key.Graph() }
-
-// manyWords is the odd number of words from which on one more is stored: a loop through pairs is faster.
-const manyWords = 1 << 12
 
 // words are n random uint32: the low words of the first half of the positions, then the high words of the same.
 func (p place) words(n int64) *uop.UOp {
 	needWords(n)
 	half := (n + 1) / 2
-	if n%2 != 0 && n >= manyWords {
-		return shrinkAxis(p.words(n+1).ContiguousOp(), 0, uop.N(0), uop.N(n))
-	}
 	i := arange(p.graph(), uop.Int(0), uop.Int(n), uop.Int(1), uop.Uint32)
 	high := ge(i, int(half))
-	if n <= math.MaxInt32 { // loops are cut there: both words of a position are computed at once
+	if p.stored && n <= math.MaxInt32 { // loops are cut where such a comparison changes
 		high = ge(arange(p.graph(), uop.Int(0), uop.Int(n), uop.Int(1), uop.Int32), int(half))
 	}
 	r := p.pairs(where(high, sub(i, int(half)), i), half)

@@ -78,7 +78,10 @@ func (b *body) countWork(m *Machine) float64 {
 	values := b.values()
 	around := outerLoops(values)
 	rows := b.rowLoops(order)
-	halves := inHalves(values)
+	halves := map[*uop.UOp]bool{}
+	if !b.reduces() { // rows have too few vectors for the latency of THREEFRY
+		halves = inHalves(values)
+	}
 	for _, u := range values {
 		if u.DType.IsIndex() {
 			continue

@@ -216,6 +216,18 @@ func TestRandomBitsAreNotComputedInFewLanes(t *testing.T) {
 	}
 }
 
+// Nor are they in a kernel of rows, whose vectors are too few for the latency of their rounds.
+func TestRandomBitsAreNotComputedInRows(t *testing.T) {
+	g := newGraph(t)
+	u, err := tensor.RandSeeded(uop.ShapeOf(1000, 1000), uop.Float32, g.NewBuffer("CPU", 3, uop.Uint32).Reshape(uop.ShapeOf(3)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := g.fused(options, softmax(g.in(1000, 1000), 1).Mul(u)); len(s.Kernels) != 2 {
+		t.Errorf("softmax times random numbers: %d kernels, expected 2", len(s.Kernels))
+	}
+}
+
 // Rows between two products are kept in blocks if they do not fit the cache.
 func TestRowBlockDecisions(t *testing.T) {
 	g := newGraph(t)
