@@ -100,6 +100,29 @@ var integers = map[string]struct {
 	"max": {tensor.Maximum, uop.MaxConst}, "min": {tensor.Minimum, uop.MinConst},
 }
 
+// A number to the power of a tensor is as exact as a tensor to that of a tensor, also without fused multiply-adds.
+func TestPowersOfNumbers(t *testing.T) {
+	onDevices(t, func(l *lab) {
+		exponents := []float64{0, 1, -1, 0.5, 2, 5.5, -7.25, 19.875, -23.625, math.Inf(1), math.Inf(-1), math.NaN()}
+		for i := range 100 {
+			exponents = append(exponents, float64(float32(float64(i-50)*0.3717)))
+		}
+		y := l.tensor(uop.Float32, exponents, int64(len(exponents)))
+		for _, base := range []float64{2, 3, 10, 0.5, 0.0763, -126, 1.5, math.E, 1e-3, 1, 0, math.Inf(1), 0.99, 1e-40} {
+			base = float64(float32(base))
+			x := must(tensor.FullLike(y.UOp, uop.Float(base)))
+			for i, got := range l.values(must(tensor.Pow(x.UOp, y.UOp))) {
+				want := math.Pow(base, exponents[i])
+				rounded := float64(float32(want))
+				unit := float64(math.Nextafter32(float32(math.Abs(want)), float32(math.Inf(1)))) - float64(float32(math.Abs(want)))
+				if got != rounded && !(got != got && want != want) && !(math.Abs(got-want) <= 1.3*unit) {
+					l.t.Errorf("%g to the power %g is %g, expected %g", base, exponents[i], got, want)
+				}
+			}
+		}
+	})
+}
+
 func TestIntegers(t *testing.T) {
 	onDevices(t, func(l *lab) {
 		for _, dt := range uop.Ints {

@@ -34,10 +34,35 @@ func power(x, y *uop.UOp) *uop.UOp {
 	odd := bitAnd(whole, ne(trunc(half), half))
 	// an odd power keeps the sign of x, also of -0
 	sign := where(odd, bitXor(bits, magnitude), 0)
-	r := bitcast(bitOr(bitcast(exp2(mul(y, log2(a))), number), sign), x.DType)
+	r := bitcast(bitOr(bitcast(powerOfMagnitude(x, a, y), number), sign), x.DType)
 	noRoot := bitAnd(bitAnd(lt(x, 0), ne(a, math.Inf(1))), logicalNot(whole))
 	one := bitOr(bitOr(eq(y, 0), eq(x, 1)), bitAnd(eq(a, 1), isInf(y)))
 	return where(one, 1, where(noRoot, math.NaN(), r))
+}
+
+// powerOfMagnitude is a**y for the magnitude a of x. The product of y with the logarithm of a constant, which is rounded, would be off by up
+// to 64 units in the last place of float32: it is the sum of a product of leading digits, which is exact, and the rest. A logarithm that is a power of
+// two is exact itself.
+func powerOfMagnitude(x, a, y *uop.UOp) *uop.UOp {
+	l := math.NaN()
+	if c, ok := numberOf(x); ok {
+		l = math.Log2(math.Abs(c.F()))
+	}
+	if digits, _ := math.Frexp(l); a.DType != uop.Float32 || l == 0 || math.IsInf(l, 0) || l != l || math.Abs(digits) == 0.5 {
+		return exp2(mul(y, log2(a)))
+	}
+	const leading = math.MaxUint32 &^ (1<<12 - 1)
+	high := float64(math.Float32frombits(math.Float32bits(float32(l)) & leading))
+	y = clamp(y, -252/math.Abs(l), 252/math.Abs(l)) // infinite or 0 there
+	lead := bitcast(bitAnd(bitcast(y, uop.Uint32), int(leading)), uop.Float32)
+	t := mul(lead, high)
+	n := floor(add(t, 0.5))
+	half := floor(mul(n, 0.5))         // in two steps, as in scaledExp
+	two := func(n *uop.UOp) *uop.UOp { // 2^n: the last bits of the sum are the exponent
+		return bitcast(shiftLeft(bitcast(add(n, 1.5*(1<<23)+127.0), uop.Uint32), 23), uop.Float32)
+	}
+	fraction := add(sub(t, n), add(mul(lead, l-high), mul(sub(y, lead), l)))
+	return mul(mul(exp2(fraction), two(half)), two(sub(n, half)))
 }
 
 // mostSquared is the greatest exponent computed by products: each rounds. From fewRounded on, powers of float32 are products of
