@@ -229,12 +229,12 @@ func matrixInverse(a *uop.UOp) *uop.UOp {
 
 // adjugateTransposed is the determinant times the transposed inverse of matrices of any rank. The last row of the solution is multiplied by the other
 // pivots, in place of a division of the determinant by the last one, which may be 0. It is the only one that is at rank n - 1, since the factors are those
-// of a times a reflection that no usual null vector is special for: adj(a) = -q adj(a q). At a lower rank the adjugate is 0. Its derivatives are those of
-// determinant times inverse.
+// of aᵀ times a reflection that no usual null vector is special for: adj(aᵀ) = -q adj(aᵀ q). At a lower rank the adjugate is 0. Its derivatives are those
+// of determinant times inverse.
 func adjugateTransposed(a, determinant *uop.UOp) *uop.UOp {
 	n := squareSize("a", a)
-	v := householderVector(a, n)
-	mixed := sub(a, mul(unsqueeze(sum(mul(a, v), []int{-1}, false), -1), mul(v, 2)))
+	v := unsqueeze(householderVector(a, n), -1)
+	mixed := sub(a, mul(mul(v, 2), sum(mul(a, v), []int{-2}, true)))
 	r := likeStack(factoredFunction("adjugate", nil, 1, flattened(mixed), true, nil, func(f factored, _ []*uop.UOp) []*uop.UOp {
 		steps, d := count0(a.Graph(), n), f.diagonal
 		y := triangularSolve(f.lower, cast(eq(unsqueeze(f.pivots, -1), steps), a.DType), false, true)
@@ -246,7 +246,7 @@ func adjugateTransposed(a, determinant *uop.UOp) *uop.UOp {
 		y = triangularSolve(where(corner, 1, f.upper), y, true, false)
 		return []*uop.UOp{where(eq(unsqueeze(unsqueeze(others, -1), -1), 0), 0, y)}
 	})[0], a)
-	r = sub(mul(sum(mul(r, v), []int{-1}, true), mul(v, 2)), r)
+	r = sub(mul(mul(v, 2), sum(mul(r, v), []int{-2}, true)), r)
 	return differentiatedAs(r, mul(unsqueeze(unsqueeze(determinant, -1), -1), transpose(matrixInverse(a), -2, -1)))
 }
 
