@@ -78,7 +78,7 @@ func (b *body) countWork(m *Machine) float64 {
 	values := b.values()
 	around := outerLoops(values)
 	rows := b.rowLoops(order)
-	halves := map[*uop.UOp]bool{}
+	var halves map[*uop.UOp]bool
 	if !b.reduces() { // rows have too few vectors for the latency of THREEFRY
 		halves = inHalves(values)
 	}

@@ -58,7 +58,7 @@ func (f *fuser) operandsFirst(g *group) (best []*group) {
 	for _, u := range operands {
 		f.slots = before
 		first, read, elements := f.storedFirst(u, next)
-		if first == nil || looksUp(u) && elements >= iterations {
+		if first == nil || looksUp(u) && float64(elements) >= iterations {
 			continue
 		}
 		groups := append(groupsOf(first, g.kernels), f.reading(g, u, read))
@@ -94,15 +94,15 @@ func looksUp(u *uop.UOp) bool {
 }
 
 // iterationsOf is the most iterations of the loops of a store and of the reductions in it.
-func iterationsOf(stores []store) (most int64) {
+func iterationsOf(stores []store) (most float64) {
 	for _, s := range stores {
-		var loops []*uop.UOp
+		n := 1.0 // several reductions may exceed the integers
 		for _, u := range s.value.Toposort() {
 			if u.Op == uop.Range {
-				loops = append(loops, u)
+				n *= float64(sizeOf(u))
 			}
 		}
-		most = max(most, volume(loops))
+		most = max(most, n)
 	}
 	return most
 }
