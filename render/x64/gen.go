@@ -29,7 +29,9 @@ type gen struct {
 	virtual [asm.Tile + 1]int
 	labels  asm.Label
 	// reserved is the part of the frame for operations that need memory.
-	reserved   int32
+	reserved int32
+	// masksSpare: the spare area is loaded with no lane open, which does not bring its page into memory.
+	masksSpare bool
 	stamp      int32
 	closed     int64
 	args       asm.Reg

@@ -247,6 +247,7 @@ func (g *gen) within(at *ir.Place, mask asm.Reg, lanes int) asm.Mem {
 		g.ins(asm.TEST, 4, 0, open, open)
 	}
 	g.ins(asm.CMOVE, 8, t, g.spare())
+	g.masksSpare = true
 	return asm.Mem{Base: t}
 }
 

@@ -166,6 +166,9 @@ func (g *gen) function() []asm.Inst {
 	g.move(g.args, asm.RDI)
 	begin := len(g.cur.out)
 	g.block(g.k.Root)
+	if g.masksSpare {
+		g.cur.out = slices.Insert(g.cur.out, begin, asm.Inst{Op: asm.MOV, Size: 8, Mem: asm.Mem{Base: asm.RBP}, Src: [3]asm.Reg{asm.RBP}})
+	}
 	if g.tiles {
 		config := asm.Inst{Op: asm.LDTILECFG, Mem: g.pool.mem(tileConfig())}
 		g.cur.out = slices.Insert(g.cur.out, begin, config)
