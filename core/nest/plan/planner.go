@@ -430,17 +430,31 @@ func (p *Band) rowElements() int64 {
 
 // streamFrom is the size in bytes from which on a buffer gets non-temporal stores. Scattered cache lines are not prefetched, so a
 // normal store reads each line first: for them the limit is lower, and a little lower if rows are read in another order. If reductions
-// dominate the time it is higher.
+// dominate the time it is higher, and where next to nothing is read, so that the caches hold what is written alone.
 func (p *Band) streamFrom(pl *planner) int64 {
 	switch {
 	case p.Transpose != nil:
 		return min(pl.m.Stream, 2*pl.m.L2)
 	case pl.collects:
 		return 2 * pl.m.Stream
+	case pl.bytesRead() < pl.m.Stream/8 && pl.m.Threads > 1:
+		return pl.m.Stream / 2 * 3
+	case pl.bytesRead() < pl.m.Stream/8:
+		return 2 * pl.m.Stream
 	case p.NextRow != nil:
 		return pl.nextRowFrom()
 	}
 	return pl.m.Stream
+}
+
+// bytesRead is the size of the buffers that the kernel reads.
+func (pl *planner) bytesRead() (n int64) {
+	for _, b := range pl.Buffers {
+		if b.Read && b.Param >= 0 {
+			n += b.Size * b.Kind.Size()
+		}
+	}
+	return n
 }
 
 // Rows of leastNextRow to mostNextRow bytes are prefetched one ahead: the hardware finds shorter and longer ones soon enough, or L1 does not
