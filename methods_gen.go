@@ -311,11 +311,11 @@ func (t *Tensor) BitwiseOr(x any, opts ...Option) *Tensor { return t.call1(opBit
 // Options: WithReverse (false).
 func (t *Tensor) BitwiseXor(x any, opts ...Option) *Tensor { return t.call1(opBitwiseXor, opts, x) }
 
-// ShiftLeft returns x shifted to the left by y bits, for integers.
+// ShiftLeft returns x shifted to the left by y bits, for integers: 0 where y is the number of bits or more.
 // Options: WithReverse (false).
 func (t *Tensor) ShiftLeft(x any, opts ...Option) *Tensor { return t.call1(opShiftLeft, opts, x) }
 
-// ShiftRight returns x shifted to the right by y bits, for integers.
+// ShiftRight returns x shifted to the right by y bits, for integers; signed ones are rounded down, and are 0 or -1 where y is the number of bits or more.
 // Options: WithReverse (false).
 func (t *Tensor) ShiftRight(x any, opts ...Option) *Tensor { return t.call1(opShiftRight, opts, x) }
 

@@ -156,12 +156,12 @@ func BitwiseXor(x *polygrad.Tensor, y any) *polygrad.Tensor {
 	return call("numpy.bitwise_xor", []any{x, y})[0]
 }
 
-// BitwiseLeftShift returns x shifted to the left by y bits, for integers.
+// BitwiseLeftShift returns x shifted to the left by y bits, for integers: 0 where y is the number of bits or more.
 func BitwiseLeftShift(x *polygrad.Tensor, y any) *polygrad.Tensor {
 	return call("numpy.bitwise_left_shift", []any{x, y})[0]
 }
 
-// BitwiseRightShift returns x shifted to the right by y bits, for integers.
+// BitwiseRightShift returns x shifted to the right by y bits, for integers; signed ones are rounded down, and are 0 or -1 where y is the number of bits or more.
 func BitwiseRightShift(x *polygrad.Tensor, y any) *polygrad.Tensor {
 	return call("numpy.bitwise_right_shift", []any{x, y})[0]
 }

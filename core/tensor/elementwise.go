@@ -158,7 +158,8 @@ func bitNot(x *uop.UOp) *uop.UOp {
 }
 
 // shiftLeft and shiftRight by a number multiply and divide by its power of two; a right shift of
-// negative integers rounds down, as the arithmetic shift does.
+// negative integers rounds down, as the arithmetic shift does. By the width of the type or more, all bits
+// leave: the result is 0, or -1 for negative integers to the right.
 func shiftLeft(a, b operand) *uop.UOp { return shift(uop.Shl, a, b) }
 
 func shiftRight(a, b operand) *uop.UOp { return shift(uop.Shr, a, b) }
@@ -168,8 +169,15 @@ func shift(op uop.Op, a, b operand) *uop.UOp {
 		needInt("x", x)
 		if _, tensor := b.(*uop.UOp); !tensor {
 			n := constOf(b)
-			if !n.IsInt() || n.Sign() < 0 || n.I() >= int64(x.DType.Bits) {
-				fail("shift", "is %s, expected an integer in 0..%d", n, x.DType.Bits-1)
+			if !n.IsInt() || n.Sign() < 0 {
+				fail("shift", "is %s, expected an integer of at least 0", n)
+			}
+			last := uop.Int(int64(x.DType.Bits) - 1)
+			switch {
+			case op == uop.Shr && !x.DType.IsUnsigned() && !n.Less(last): // the type does not have 2^n
+				return where(lt(x, 0), likeConst(x, -1), likeConst(x, 0))
+			case last.Less(n):
+				return fullLike(x, 0)
 			}
 			p := uop.Int(1).Shl(n)
 			switch {
@@ -177,15 +185,22 @@ func shift(op uop.Op, a, b operand) *uop.UOp {
 				return mul(x, p)
 			case x.DType.IsUnsigned():
 				return binary(uop.Idiv, x, p)
-			case n.I() == int64(x.DType.Bits)-1: // the type does not have p
-				return where(lt(x, 0), likeConst(x, -1), likeConst(x, 0))
 			}
 			return floorDiv(x, p)
 		}
 	}
 	x, y := matched(a, b)
 	needInt("operands", x)
-	return x.Alu(op, y)
+	if asTinygrad(x) {
+		return x.Alu(op, y)
+	}
+	// Machines shift by y modulo the width of a register. A y below 0 shifts all bits out, too, as in NumPy.
+	last := int(x.DType.Bits) - 1
+	count := cast(y, UintOfSize[x.DType.Bits/8])
+	if op == uop.Shr && !x.DType.IsUnsigned() {
+		return x.Alu(op, where(le(count, last), y, last))
+	}
+	return where(le(count, last), x.Alu(op, bitAnd(y, last)), 0)
 }
 
 func maximum(a, b operand) *uop.UOp { return binary(uop.Max, a, b) }
@@ -445,10 +460,10 @@ func BitNot(x *uop.UOp) (*uop.UOp, error) { return run1("BitNot", bitNot, x) }
 // LogicalNot is true where x is zero.
 func LogicalNot(x *uop.UOp) (*uop.UOp, error) { return run1("LogicalNot", logicalNot, x) }
 
-// ShiftLeft is a << b of integers.
+// ShiftLeft is a << b of integers, 0 where b is the number of bits or more, or below 0.
 func ShiftLeft(a, b *uop.UOp) (*uop.UOp, error) { return run2("ShiftLeft", shiftLeft, a, b) }
 
-// ShiftRight is a >> b of integers; signed ones keep their sign.
+// ShiftRight is a >> b of integers; signed ones keep their sign. Where b is the number of bits or more, or below 0, the result is 0 or -1.
 func ShiftRight(a, b *uop.UOp) (*uop.UOp, error) { return run2("ShiftRight", shiftRight, a, b) }
 
 // ShiftLeftConst is x << n for a number, written x * 2**n.

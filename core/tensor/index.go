@@ -115,7 +115,7 @@ func WithoutMasks(x *uop.UOp, entries []Index, count func(mask *uop.UOp) (int64,
 			out = append(out, newAxis(n))
 			continue
 		}
-		if n := len(own); n == 0 || axis < 0 || axis+n > len(s) || !own.Equal(s[axis:axis+n]) {
+		if n := len(own); n == 0 || axis < 0 || axis+n > len(s) || !selectsAmong(own, s[axis:axis+n]) {
 			axes := fmt.Sprintf("axis %d", axis)
 			if n > 1 {
 				axes = fmt.Sprintf("axes %d to %d", axis, axis+n-1)
@@ -132,6 +132,17 @@ func WithoutMasks(x *uop.UOp, entries []Index, count func(mask *uop.UOp) (int64,
 		}
 	}
 	return out, nil
+}
+
+// selectsAmong reports whether a mask of shape own may select among axes of sizes s: it has these sizes, or, where it selects
+// nothing, 0, as in NumPy.
+func selectsAmong(own, s uop.Shape) bool {
+	for i, size := range own {
+		if size != s[i] && !size.IsNum(0) {
+			return false
+		}
+	}
+	return true
 }
 
 // WholeMask is the mask that an index expression consists of, if it has the shape of x; else nil.

@@ -45,7 +45,7 @@ func AnySVD(a *uop.UOp, fullMatrices bool) (u, s, vt *uop.UOp, err error) {
 	n := len(a.Shape())
 	rows, columns := intSize("x", a.Shape(), n-2), intSize("x", a.Shape(), n-1)
 	k := min(rows, columns)
-	s = full(a.Graph(), append(joinShapes(a.Shape()[:n-2]), uop.N(k)), uop.Int(0), a.DType)
+	s = full(a.Graph(), append(joinShapes(a.Shape()[:n-2]), uop.N(k)), uop.Int(0), a.DType.Plane())
 	if fullMatrices {
 		return eyes(a, rows, rows), s, eyes(a, columns, columns), nil
 	}

@@ -92,7 +92,7 @@ func (t takes) linear(x *uop.UOp) *uop.UOp {
 		entries = append(entries, Whole())
 	}
 	x = index(x, append(entries, Take(where(valid, linear, 0)))...)
-	return where(reshape(valid, joinShapes(onesShape(len(pre)), big, onesShape(len(post)))), x, 0)
+	return where(reshape(valid, joinShapes(onesShape(len(pre)), big, onesShape(len(post)))), x, likeConst(x, 0))
 }
 
 // places are the positions of the indexed elements among those of all indexed axes, of the shape of the index tensors, and which

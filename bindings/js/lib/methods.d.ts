@@ -63,12 +63,15 @@ export class Methods {
   bitwiseXor(x: Operand, options: { reverse?: boolean }): Tensor
   bitwiseXor(options: { x: Operand, reverse?: boolean }): Tensor
 
-  /** x shifted to the left by y bits, for integers. */
+  /** x shifted to the left by y bits, for integers: 0 where y is the number of bits or more. */
   lshift(x: Operand, reverse?: boolean): Tensor
   lshift(x: Operand, options: { reverse?: boolean }): Tensor
   lshift(options: { x: Operand, reverse?: boolean }): Tensor
 
-  /** x shifted to the right by y bits, for integers. */
+  /**
+   * x shifted to the right by y bits, for integers; signed ones are rounded down, and are 0 or -1 where y is the number of bits or
+   * more.
+   */
   rshift(x: Operand, reverse?: boolean): Tensor
   rshift(x: Operand, options: { reverse?: boolean }): Tensor
   rshift(options: { x: Operand, reverse?: boolean }): Tensor

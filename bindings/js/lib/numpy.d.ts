@@ -150,10 +150,13 @@ export function bitwiseOr(x: Tensor, y: Operand | { y: Operand }): Tensor
 /** Bitwise exclusive or of x and y, for integers and bools. */
 export function bitwiseXor(x: Tensor, y: Operand | { y: Operand }): Tensor
 
-/** x shifted to the left by y bits, for integers. */
+/** x shifted to the left by y bits, for integers: 0 where y is the number of bits or more. */
 export function bitwiseLeftShift(x: Tensor, y: Operand | { y: Operand }): Tensor
 
-/** x shifted to the right by y bits, for integers. */
+/**
+ * x shifted to the right by y bits, for integers; signed ones are rounded down, and are 0 or -1 where y is the number of bits or
+ * more.
+ */
 export function bitwiseRightShift(x: Tensor, y: Operand | { y: Operand }): Tensor
 
 /** Where x < y: bool. */

@@ -598,11 +598,11 @@ class Methods(Base):
         return self._call1(BITWISE_XOR, operand(x, self), reverse)
 
     def lshift(self, x: Operand, reverse: _bool = False) -> Self:
-        """x shifted to the left by y bits, for integers."""
+        """x shifted to the left by y bits, for integers: 0 where y is the number of bits or more."""
         return self._call1(LSHIFT, operand(x, self), reverse)
 
     def rshift(self, x: Operand, reverse: _bool = False) -> Self:
-        """x shifted to the right by y bits, for integers."""
+        """x shifted to the right by y bits, for integers; signed ones are rounded down, and are 0 or -1 where y is the number of bits or more."""
         return self._call1(RSHIFT, operand(x, self), reverse)
 
     def eq(self, x: Operand) -> Self:

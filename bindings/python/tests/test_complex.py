@@ -351,6 +351,8 @@ def test_linear_algebra(lead: tuple[int, ...], dtype: Any) -> None:
             close(got, want, 1000)
     close(linalg.pinv(wide), np.linalg.pinv(wide), 100)
     close(linalg.svdvals(wide), np.linalg.svd(wide, compute_uv=False), 100)
+    for shape in ((0, 3), (2, 3, 0)):
+        assert linalg.svdvals(Tensor(np.zeros(shape, np.complex64))).dtype == "float32"
     assert np.all(linalg.matrix_rank(wide).numpy() == 3)
     close(linalg.matrix_power(a, 3), np.linalg.matrix_power(a, 3), 1000)
     close(linalg.matrix_power(a, -2), np.linalg.matrix_power(a, -2), 1000)

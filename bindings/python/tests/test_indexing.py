@@ -261,6 +261,7 @@ MASKS: dict[str, Any] = {
     "list": lambda x, like: x[:, [True, False, True]],
     "nothing": lambda x, like: x[x > 100],
     "everything": lambda x, like: x[x > -1],
+    "of size 0": lambda x, like: x[like(np.zeros((2, 0), bool))],
 }
 
 
@@ -387,3 +388,11 @@ def test_masks_without_axes():
             np.testing.assert_array_equal(got.numpy(), want)
     with pytest.raises(IndexError, match="mask of shape"):
         Tensor(a)[Tensor(np.array(True)), [0, 1]]
+
+
+def test_masks_of_masks():
+    mask = np.array([[True, False, True], [False, True, True]])
+    for chosen in (mask, ~mask, np.zeros((2, 3), bool)):
+        taken = Tensor(mask)[Tensor(chosen)]
+        assert taken.dtype == "bool"
+        np.testing.assert_array_equal(taken.numpy(), mask[chosen])

@@ -427,6 +427,12 @@ def _integers() -> None:
         shifts = [Tensor(a, dtype), Tensor([0, 1, 3], dtype)]
         case(f"lshift {dtype}", "lshift", shifts, np.left_shift)
         case(f"rshift {dtype}", "rshift", shifts, np.right_shift)
+        bits = np.iinfo(dtype).bits
+        beyond = [bits - 1, bits, 100 if low > 0 else -1]
+        for op, shift in (("lshift", np.left_shift), ("rshift", np.right_shift)):
+            x, wrapped = Tensor(a, dtype), _wrap(shift, dtype)
+            case(f"{op} {dtype} beyond the width", op, [x, Tensor(beyond, dtype)], wrapped)
+            case(f"{op} {dtype} by its width", op, [x, bits], wrapped)
         case(
             f"lshift {dtype} number",
             "lshift",

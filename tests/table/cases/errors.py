@@ -157,7 +157,7 @@ def add() -> None:
     error("bitwise_and of floats", "bitwise_and", [x, x], "expected an integer or bool type")
     error("bitwise_not of floats", "bitwise_not", [x], "expected an integer or bool type")
     error("lshift of floats", "lshift", [x, x], "expected an integer type")
-    error("lshift beyond the width", "lshift", [whole, 32], "expected an integer in 0..31")
+    error("lshift by a number below 0", "lshift", [whole, -1], "expected an integer of at least 0")
     error(
         "pow of integers to a negative number",
         "pow",

@@ -100,6 +100,8 @@ def _positions() -> None:
     _get([4, 2], [{"input": 1}], positions=[at([[3, 0], [1, -1]])])
     _get([3, 4], [cut(), {"input": 1}], positions=[at([2, 0, 2], "int64")])
     _get([3, 4], [{"input": 1}, {"input": 2}], positions=[at([0, 2]), at([3, 1])])
+    both = [at([0, 2]), at([3, 1])]
+    _get([3, 4], [{"input": 1}, {"input": 2}], dtype="bool", what=" bool", positions=both)
     _get(
         [3, 4],
         [{"input": 1}, {"input": 2}],

@@ -717,12 +717,12 @@ def bitwise_xor(x: Operand, y: Operand) -> Tensor:
 
 
 def bitwise_left_shift(x: Operand, y: Operand) -> Tensor:
-    """x shifted to the left by y bits, for integers."""
+    """x shifted to the left by y bits, for integers: 0 where y is the number of bits or more."""
     return combine(array(x, y), POLY_SHL, y, False)
 
 
 def bitwise_right_shift(x: Operand, y: Operand) -> Tensor:
-    """x shifted to the right by y bits, for integers."""
+    """x shifted to the right by y bits, for integers; signed ones are rounded down, and are 0 or -1 where y is the number of bits or more."""
     return combine(array(x, y), POLY_SHR, y, False)
 
 
