@@ -70,11 +70,21 @@ func (g *gen) gatherMask(at *ir.Place, lanes, w int) asm.Reg {
 	}
 	k := g.fresh(asm.Mask)
 	if at.Gate == nil {
-		g.ins(asm.KXNORW, 8, k, k, k)
+		g.move(k, g.allOpen())
 	} else {
 		g.move(k, g.mask(at.Gate, lanes, w))
 	}
 	return k
+}
+
+// allOpen is a mask register of ones, for copies: setting one waits for what the register was before, so that each gather would wait for the
+// one before it.
+func (g *gen) allOpen() asm.Reg {
+	if g.open == 0 {
+		g.open = g.fresh(asm.Mask)
+		g.in(g.k.Root, func() { g.ins(asm.KXNORW, 8, g.open, g.open, g.open) })
+	}
+	return g.open
 }
 
 // scatter stores a vector to non-contiguous elements, in lane order.

@@ -42,6 +42,8 @@ type gen struct {
 	// splats and vectors are registers with constants.
 	splats  map[splatKey]asm.Reg
 	vectors map[int32]asm.Reg
+	// open is a mask register of ones.
+	open asm.Reg
 }
 
 // state is the state of a value.

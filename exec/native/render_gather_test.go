@@ -1,0 +1,41 @@
+//go:build linux && amd64 && cgo
+
+package native_test
+
+import (
+	"testing"
+
+	"polygrad/core/nest/ir"
+	"polygrad/render/x64"
+	"polygrad/render/x64/asm"
+)
+
+// A mask that is set where it is used waits for what its register was before, so that each gather waits for the one before it.
+func TestGathersDoNotWaitForEachOther(t *testing.T) {
+	for _, f := range levels() {
+		if !f.AVX512 {
+			continue
+		}
+		lanes := f.Lanes(false)
+		b := ir.NewBuilder("gathers", lanes)
+		in, out := param(b, ir.F32, 3*8*int64(lanes), false), param(b, ir.F32, 8*int64(lanes), true)
+		b.Loop("i", b.Int(ir.I64, 8), func(l *ir.Loop) {
+			place := func(buf *ir.Buffer, off, stride int64) *ir.Place {
+				return &ir.Place{Buf: buf, Off: off, Terms: []ir.Term{{V: l.Iter, Coef: stride * int64(lanes)}}, Stride: stride}
+			}
+			load := func(off int64) *ir.Value { return b.Load(place(in, off, 3), lanes, nil) }
+			b.Store(place(out, 0, 1), b.Do(ir.Add, ir.F32, b.Do(ir.Add, ir.F32, load(0), load(1)), load(2)))
+		})
+		c, err := x64.Render(b.Kernel, f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		count := map[asm.Op]int{}
+		for _, i := range c.Insts {
+			count[i.Op]++
+		}
+		if count[asm.VGATHERDPS] != 3 || count[asm.KXNORW] != 1 {
+			t.Errorf("%s: %d gathers and %d masks of ones, expected 3 and 1", f.Level(), count[asm.VGATHERDPS], count[asm.KXNORW])
+		}
+	}
+}
