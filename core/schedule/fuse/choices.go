@@ -35,7 +35,7 @@ func (f *fuser) unrollChoices() (changed bool) {
 
 // choicesUnrolled is a body without such a loop, nil if it has none. The pieces of a loop may be longer than one iteration.
 func (f *fuser) choicesUnrolled(b *body) *body {
-	cuts, repeated := splitsOf(b), f.shortInnermost(b)
+	cuts, repeated := f.splitsOf(b), f.shortInnermost(b)
 	for _, r := range b.loops {
 		at := cuts[r]
 		if r == repeated {

@@ -19,7 +19,7 @@ import (
 
 // maxPieces is the limit of pieces of a loop; maxJoined the limit if each piece has its own load (many concatenated tensors).
 const (
-	maxPieces = 4
+	maxPieces = 6
 	maxJoined = 64
 )
 
@@ -33,7 +33,7 @@ func (f *fuser) splitLoops() (changed bool) {
 		if g.body == nil || !g.body.selects() || g.body.contraction() || overlap(g.reads, g.writes) {
 			continue
 		}
-		bodies := f.pieces(g.body)
+		bodies := f.pieces(tightened(g.body))
 		if len(bodies) == 1 && bodies[0] == g.body || slices.ContainsFunc(bodies, noLoopOrder) {
 			continue
 		}
@@ -104,7 +104,7 @@ func (f *fuser) pieces(b *body) []*body {
 
 // loopToSplit returns a loop whose split pays, and the positions; kernels: its pieces become kernels.
 func (f *fuser) loopToSplit(b *body) (r *uop.UOp, at []int64, kernels bool) {
-	cuts := splitsOf(b)
+	cuts := f.splitsOf(b)
 	if len(cuts) == 0 {
 		return nil, nil, false
 	}
@@ -249,7 +249,7 @@ func (b *body) loading(r *uop.UOp, at []int64) (n int) {
 }
 
 // splitsOf returns for each range the positions where comparisons with it change, or quotients of it change.
-func splitsOf(b *body) map[*uop.UOp][]int64 {
+func (f *fuser) splitsOf(b *body) map[*uop.UOp][]int64 {
 	cuts := map[*uop.UOp][]int64{}
 	add := func(r *uop.UOp, at int64) {
 		if at <= 0 || at >= sizeOf(r) {
@@ -263,9 +263,19 @@ func splitsOf(b *body) map[*uop.UOp][]int64 {
 		switch {
 		case u.Op == uop.CmpLt && u.Src[1].Op == uop.ConstOp && u.Src[1].DType.IsInt():
 			c, known := u.Src[1].ConstVal().Int64()
-			r, stride, plus := linear(u.Src[0])
+			r, stride, plus, more := linearWindow(u.Src[0])
 			switch {
 			case r == nil || !known:
+			case more > 0:
+				// In between the windows hold positions on both sides.
+				end := -floorDiv(plus-c, stride)
+				start := -floorDiv(plus+more-c, stride)
+				if start > end-start {
+					add(r, start)
+				}
+				if sizeOf(r)-end > end-start {
+					add(r, end)
+				}
 			case stride > 0:
 				add(r, -floorDiv(plus-c, stride))
 			default: // with a negative stride: stride * r + plus < c from the first r > (plus - c) / -stride on
@@ -300,11 +310,74 @@ func splitsOf(b *body) map[*uop.UOp][]int64 {
 		}
 	}
 	for r, at := range cuts {
-		if len(at) >= max(maxPieces, min(len(b.loads()), maxJoined)) {
+		most := max(maxPieces, min(len(b.loads()), maxJoined))
+		if len(at) >= most && len(at) < 2*maxPieces && slices.Contains(b.loops, r) {
+			at = slices.DeleteFunc(at, func(p int64) bool { return f.sameAt(b, r, p-1, p) })
+		}
+		if cuts[r] = at; len(at) == 0 || len(at) >= most {
 			delete(cuts, r)
 		}
 	}
 	return cuts
+}
+
+// sameAt reports whether the same values are stored in two iterations of a loop, as in the padding of two values that are joined.
+func (f *fuser) sameAt(b *body, r *uop.UOp, i, j int64) bool {
+	return !slices.ContainsFunc(b.stores, func(s store) bool {
+		at := func(i int64) *uop.UOp { return f.folded(replace(s.value, map[*uop.UOp]*uop.UOp{r: r.IntLike(i)})) }
+		return at(i) != at(j)
+	})
+}
+
+// tightened drops the comparisons with a loop that others imply, as those of padding around padding.
+func tightened(b *body) *body {
+	m := map[*uop.UOp]*uop.UOp{}
+	for _, u := range b.values() {
+		if u.Op != uop.And || !u.DType.IsBool() {
+			continue
+		}
+		clauses := u.SplitUOp(uop.And)
+		if kept := tightest(clauses); len(kept) < len(clauses) {
+			m[u] = uop.ProdOf(kept...)
+		}
+	}
+	if len(m) == 0 {
+		return b
+	}
+	return b.withValues(m)
+}
+
+// tightest returns the clauses of a conjunction without those that another one implies.
+func tightest(clauses []*uop.UOp) []*uop.UOp {
+	type limit struct {
+		r     *uop.UOp
+		above bool
+	}
+	// bound returns the last iteration that a comparison with a number admits, or the first one.
+	bound := func(c *uop.UOp) (l limit, at int64, ok bool) {
+		b, parsed := symbolic.ParseValid(c)
+		if !parsed || c.Op == uop.CmpNe && c.Src[0].Src[1].Op != uop.ConstOp || c.Op == uop.CmpLt && c.Src[1].Op != uop.ConstOp {
+			return l, 0, false
+		}
+		end, known := b.C.Int64()
+		r, stride, plus := linear(b.X)
+		return limit{r, b.Upper}, end - plus, known && r != nil && stride == 1
+	}
+	best := map[limit]int64{}
+	for _, c := range clauses {
+		if l, at, ok := bound(c); ok {
+			if old, found := best[l]; !found || l.above == (at < old) {
+				best[l] = at
+			}
+		}
+	}
+	var out []*uop.UOp
+	for _, c := range clauses {
+		if l, at, ok := bound(c); !ok || best[l] == at {
+			out = append(out, c)
+		}
+	}
+	return out
 }
 
 func floorDiv(a, b int64) int64 {
@@ -313,6 +386,36 @@ func floorDiv(a, b int64) int64 {
 		q--
 	}
 	return q
+}
+
+// linearWindow decomposes stride * r + plus, to which shorter loops, as those over a window, add from 0 to more; r is nil for other
+// expressions.
+func linearWindow(u *uop.UOp) (r *uop.UOp, stride, plus, more int64) {
+	if r, stride, plus = linear(u); r != nil {
+		return r, stride, plus, 0
+	}
+	reach := func(t *uop.UOp, factor int64) int64 { return factor * (sizeOf(t) - 1) }
+	ok := true
+	symbolic.EachTerm(u, 1, func(t *uop.UOp, factor int64) {
+		switch {
+		case t.Op == uop.ConstOp && t.DType.IsInt():
+			plus += t.ConstVal().I() * factor
+		case t.Op == uop.Range && t.Src[0].Op == uop.ConstOp && factor > 0:
+			more += reach(t, factor)
+			if r == nil || reach(t, factor) > reach(r, stride) {
+				r, stride = t, factor
+			}
+		default:
+			ok = false
+		}
+	})
+	if !ok || r == nil {
+		return nil, 0, 0, 0
+	}
+	if more -= reach(r, stride); more > reach(r, stride)/4 {
+		return nil, 0, 0, 0
+	}
+	return r, stride, plus, more
 }
 
 // linear decomposes stride * r + plus; r is nil for other expressions.

@@ -3,6 +3,7 @@ package fuse_test
 import (
 	"testing"
 
+	"polygrad/core/tensor"
 	"polygrad/core/uop"
 )
 
@@ -29,6 +30,10 @@ func TestLoopsAreCut(t *testing.T) {
 				Add(x.Pad([]uop.Pair{{}, {Lo: uop.N(1)}, {}}))
 			return x.ContiguousOp()
 		}, 1, 0},
+		{"padded values that are padded and joined", func(g graph) *uop.UOp {
+			x := pad(pad(g.in(64, 256), 3, 1), 2, 4)
+			return pad(x, 0, 266).Add(pad(x, 266, 0)).Exp2().ContiguousOp()
+		}, 1, 0},
 		{"many joined", func(g graph) *uop.UOp {
 			all := pad(g.in(64, 256), 0, 11*256)
 			for i := range int64(11) {
@@ -50,6 +55,10 @@ func TestLoopsAreCut(t *testing.T) {
 		{"a sum of rows below padding", func(g graph) *uop.UOp {
 			return g.in(64, 256).ReduceAxes(uop.Add, 0).Pad([]uop.Pair{{Lo: uop.N(3)}, {}}).ContiguousOp()
 		}, 2, 0},
+		{"windows of rows below padding, of which some reach into it", func(g graph) *uop.UOp {
+			x := g.in(64, 256).Pad([]uop.Pair{{Lo: uop.N(3)}, {}})
+			return g.ok(tensor.Unfold(x, 0, 3, 1)).ReduceAxes(uop.Max, 2)
+		}, 2, 1},
 		{"sum", func(g graph) *uop.UOp { return pad(g.in(64, 256), 1, 2).ReduceAxes(uop.Add, 1) }, 1, 0},
 		{"maximum, of which an iteration is a piece", func(g graph) *uop.UOp {
 			x := g.in(64, 512)
