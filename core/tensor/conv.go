@@ -296,7 +296,9 @@ func interpolate(x *uop.UOp, size []int64, mode Interpolation, alignCorners bool
 	n := len(s)
 	wide := uop.ShapeOf(s...)
 	y, position := x, uop.Float32
-	if x.DType == uop.Float64 {
+	tinygrad := asTinygrad(x)
+	bytes := x.DType == uop.Uint8 && !tinygrad
+	if x.DType == uop.Float64 || bytes {
 		position = uop.Float64
 	}
 	for i := 1; i <= len(size); i++ {
@@ -304,9 +306,13 @@ func interpolate(x *uop.UOp, size []int64, mode Interpolation, alignCorners bool
 		narrow := onesShape(n)
 		narrow[axis], wide[axis] = uop.N(want), uop.N(want)
 		lay := func(t *uop.UOp) *uop.UOp { return expand(reshape(t, narrow), wide) }
+		bits := 0
+		if bytes && (mode == Cubic || mode == Bilinear) {
+			bits = weightBits(have, want, mode, alignCorners)
+		}
 		if mode == Cubic || mode == Area {
-			at, weights := tapsOf(x, have, want, mode, alignCorners, position)
-			y = weighted(y, axis, at, weights)
+			at, weights := tapsOf(x, have, want, mode, alignCorners, position, bits)
+			y = weighted(y, axis, at, weights, bits)
 			continue
 		}
 		if r := nearestSteps(y, axis, want); mode != Bilinear && r != nil {
@@ -321,12 +327,15 @@ func interpolate(x *uop.UOp, size []int64, mode Interpolation, alignCorners bool
 			y = gather(y, axis, lay(cast(mul(float64(have)/float64(want), at), uop.Int32)))
 			continue
 		}
-		r := linearSteps(y, axis, want, alignCorners, position)
-		looked := r == nil && !asTinygrad(x)
+		r := linearSteps(y, axis, want, alignCorners, position, bits)
+		looked := r == nil && !tinygrad
 		if r == nil {
 			at = linearAt(at, have, want, alignCorners)
-			low, high := lay(cast(floor(at), uop.Int32)), lay(cast(ceil(at), uop.Int32))
-			r = lerp(gather(y, axis, low), gather(y, axis, high), lay(sub(at, floor(at))))
+			low, high := cast(floor(at), uop.Int32), cast(ceil(at), uop.Int32)
+			if bits > 0 {
+				low, high = low.ContiguousOp(), high.ContiguousOp() // eight bytes a position, and divisions, for a byte
+			}
+			r = interpolated(gather(y, axis, lay(low)), gather(y, axis, lay(high)), sub(at, floor(at)), bits, lay)
 		}
 		if have > 1 && want > 1 {
 			aligned := int64(0)
@@ -338,6 +347,9 @@ func interpolate(x *uop.UOp, size []int64, mode Interpolation, alignCorners bool
 		if y = r; looked && i < len(size) {
 			y = y.ContiguousOp() // else the next axis reads the elements that were looked up, which are stored as two tensors
 		}
+	}
+	if y.DType != x.DType && x.DType.IsInt() && !tinygrad {
+		y = clamp(floor(add(y, 0.5)), uop.Float(x.DType.Min().F()), uop.Float(x.DType.Max().F()))
 	}
 	return cast(y, x.DType)
 }
@@ -352,7 +364,7 @@ func nearestSteps(x *uop.UOp, axis int, want int64) *uop.UOp {
 
 // linearSteps interpolates linearly in the same steps from each element to the next one, without looking any up. It is nil if the size is
 // no multiple of the elements, or of their distances where the corners are aligned.
-func linearSteps(x *uop.UOp, axis int, want int64, alignCorners bool, position *uop.DType) *uop.UOp {
+func linearSteps(x *uop.UOp, axis int, want int64, alignCorners bool, position *uop.DType, bits int) *uop.UOp {
 	s := x.Shape()
 	have := s[axis].N
 	if have < 2 || want < have || asTinygrad(x) {
@@ -379,7 +391,8 @@ func linearSteps(x *uop.UOp, axis int, want int64, alignCorners bool, position *
 		return expand(unsqueeze(shrinkAxis(x, axis, uop.N(from), uop.N(from+have-1)), axis+1), each)
 	}
 	share := div(add(arange(x.Graph(), uop.Int(0), uop.Int(steps), uop.Int(1), position), half), int(steps))
-	inner := flatten(lerp(repeated(0), repeated(1), expand(reshape(share, wide), each)), axis, axis+1)
+	lay := func(t *uop.UOp) *uop.UOp { return expand(reshape(t, wide), each) }
+	inner := flatten(interpolated(repeated(0), repeated(1), share, bits, lay), axis, axis+1)
 	end := func(at, n int64) *uop.UOp {
 		size := joinShapes(s)
 		size[axis] = uop.N(n)
@@ -393,6 +406,16 @@ func linearSteps(x *uop.UOp, axis int, want int64, alignCorners bool, position *
 		joined = append(joined, end(have-1, after))
 	}
 	return sideBySide(joined, axis)
+}
+
+// interpolated is lerp along an axis by a vector of weights, which lay spreads over the result; bits as for weighted.
+func interpolated(a, b, weights *uop.UOp, bits int, lay func(t *uop.UOp) *uop.UOp) *uop.UOp {
+	if bits == 0 {
+		return lerp(a, b, lay(weights))
+	}
+	from := cast(a, uop.Int32)
+	d := mul(sub(cast(b, uop.Int32), from), lay(fixedPoint(weights, bits)))
+	return cast(add(from, shiftRight(add(d, int(1)<<(bits-1)), bits)), uop.Uint8)
 }
 
 // linearAt is where the elements of an axis of size want lie among those of one of size have.

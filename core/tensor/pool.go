@@ -114,7 +114,7 @@ func unfold(x *uop.UOp, axis int, size, step int64) *uop.UOp {
 	if size == 0 {
 		to := append(joinShapes(s), uop.N(0))
 		to[axis] = uop.N(s[axis].N/step + 1)
-		return full(x.Graph(), to, uop.Int(0), x.DType)
+		return reshape(shrinkAxis(x, axis, uop.N(0), uop.N(0)), to)
 	}
 	var order []int
 	for i := range s {

@@ -149,16 +149,35 @@ func cubicWeight(d *uop.UOp) *uop.UOp {
 	return where(le(d, 1), near, where(lt(d, 2), far, 0))
 }
 
-// tapsOf are the positions of the elements of an axis that each of want results is made of, and their weights, (want, taps).
-func tapsOf(x *uop.UOp, have, want int64, mode Interpolation, alignCorners bool, position *uop.DType) (at, weights *uop.UOp) {
+// tapWeight is the weight of an element at a distance, of linear or cubic interpolation.
+func tapWeight(d float64, mode Interpolation) float64 {
+	const a = -0.75
+	switch {
+	case mode == Bilinear:
+		return max(1-d, 0)
+	case d <= 1:
+		return ((a+2)*d-(a+3))*d*d + 1
+	}
+	return a * (((d-5)*d+8)*d - 4)
+}
+
+// tapsOf are the positions of the elements of an axis that each of want results is made of, and their weights, (want, taps); bits as for
+// weighted.
+func tapsOf(x *uop.UOp, have, want int64, mode Interpolation, alignCorners bool, position *uop.DType, bits int) (at, weights *uop.UOp) {
 	g := x.Graph()
 	column := func(n int64) *uop.UOp { return reshape(count0(g, n), uop.ShapeOf(n, 1)) }
 	row := func(n int64) *uop.UOp { return reshape(count0(g, n), uop.ShapeOf(1, n)) }
 	if mode == Cubic {
 		middle := scaledAt(cast(column(want), position), have, want, alignCorners)
 		from := floor(middle)
-		at = add(from, sub(cast(row(4), position), 1))
-		return cast(clamp(at, 0, int(have-1)), uop.Int32), cubicWeight(abs(sub(middle, at)))
+		tap := add(from, sub(cast(row(4), position), 1))
+		at, weights = clamp(tap, 0, int(have-1)), cubicWeight(abs(sub(middle, tap)))
+		if bits > 0 {
+			// What lies beyond an end adds its weight to that of the last element, before weights are rounded.
+			weights = sum(where(eq(unsqueeze(at, -1), unsqueeze(at, -2)), unsqueeze(weights, -2), 0), []int{-1}, false)
+			return cast(at, uop.Int32).ContiguousOp(), fixedPoint(where(eq(tap, at), weights, 0), bits)
+		}
+		return cast(at, uop.Int32), weights
 	}
 	i := cast(column(want), uop.Int64)
 	first := truncDiv(mul(i, int(have)), int(want))
@@ -172,8 +191,8 @@ func tapsOf(x *uop.UOp, have, want int64, mode Interpolation, alignCorners bool,
 	return cast(minimum(at, int(have-1)), uop.Int32), weights
 }
 
-// weighted resizes an axis by weighted sums of its elements.
-func weighted(x *uop.UOp, axis int, at, weights *uop.UOp) *uop.UOp {
+// weighted resizes an axis by weighted sums of its elements. Bytes have weights of so many bits, else there are 0.
+func weighted(x *uop.UOp, axis int, at, weights *uop.UOp, bits int) *uop.UOp {
 	entries := make([]Index, len(x.Shape()))
 	for j := range entries {
 		entries[j] = Whole()
@@ -182,5 +201,43 @@ func weighted(x *uop.UOp, axis int, at, weights *uop.UOp) *uop.UOp {
 	taps := index(x, entries...)
 	wide := onesShape(len(taps.Shape()))
 	copy(wide[axis:], weights.Shape())
+	if bits > 0 {
+		return byteOf(sum(mul(cast(taps, uop.Int32), reshape(weights, wide)), []int{axis + 1}, false), bits)
+	}
 	return sum(mul(taps, reshape(cast(weights, uop.LeastUpper(x.DType, uop.Float32)), wide)), []int{axis + 1}, false)
+}
+
+// weightBits is the number of bits of the weights by which bytes are interpolated along an axis, as PyTorch has it: the greatest weight of
+// a result is below 2^15, so these are 14 if one weight is 1 or more, else 15.
+func weightBits(have, want int64, mode Interpolation, alignCorners bool) int {
+	num, den, first := float64(have), float64(want), 0.5
+	if alignCorners {
+		num, den, first = num-1, max(den-1, 1), 0
+	}
+	for i := range want {
+		middle := (float64(i)+first)*num/den - first
+		if mode == Bilinear {
+			middle = min(max(middle, 0), float64(have-1))
+		}
+		of := map[int64]float64{}
+		for tap := int64(math.Floor(middle)) - 1; tap < int64(math.Floor(middle))+3; tap++ {
+			of[min(max(tap, 0), have-1)] += tapWeight(math.Abs(middle-float64(tap)), mode)
+		}
+		for _, weight := range of {
+			if weight >= 1-0x1p-16 {
+				return 14
+			}
+		}
+	}
+	return 15
+}
+
+// fixedPoint are weights as integers of so many bits behind the point, half away from 0.
+func fixedPoint(weights *uop.UOp, bits int) *uop.UOp {
+	return cast(add(mul(weights, float64(int(1)<<bits)), where(lt(weights, 0), -0.5, likeConst(weights, 0.5))), uop.Int32).ContiguousOp()
+}
+
+// byteOf is a sum of bytes with weights of so many bits, rounded.
+func byteOf(total *uop.UOp, bits int) *uop.UOp {
+	return cast(clamp(shiftRight(add(total, int(1)<<(bits-1)), bits), 0, 255), uop.Uint8)
 }

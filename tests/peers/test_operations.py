@@ -441,3 +441,22 @@ def test_types(case: Case, dtype: str) -> None:
     if case.name in ("floor_divide", "mod"):
         return  # a quotient next to an integer jumps with its rounding
     close(got.cast("float64").numpy(), want.numpy(), NARROW[dtype])
+
+
+@pytest.mark.parametrize("corners", [False, True])
+@pytest.mark.parametrize("mode", ["bilinear", "bicubic"])
+@pytest.mark.parametrize("size", [(10, 10), (100, 90), (5, 128), (3, 2), (1, 2)])
+def test_images_of_bytes(mode: str, size: tuple[int, int], corners: bool) -> None:
+    """Resized bytes are PyTorch's, bit for bit: weights in fixed point, rounded after each axis."""
+    for shape in ((2, 3, 37, 53), (1, 1, 5, 4)):
+        x = np.random.default_rng(0).integers(0, 256, shape, dtype=np.uint8)
+        want = F.interpolate(torch.tensor(x), size, mode=mode, align_corners=corners)
+        got = Tensor(x).interpolate(size, mode=mode, align_corners=corners)
+        np.testing.assert_array_equal(got.numpy(), want.numpy())
+
+
+def test_areas_of_bytes_are_rounded() -> None:
+    x = np.random.default_rng(1).integers(0, 256, (1, 1, 6, 9), dtype=np.uint8)
+    want = F.interpolate(torch.tensor(x, dtype=torch.float64), (3, 2), mode="area")
+    got = Tensor(x).interpolate((3, 2), mode="area").numpy()
+    np.testing.assert_array_equal(got, np.floor(want.numpy() + 0.5))

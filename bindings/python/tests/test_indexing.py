@@ -213,6 +213,10 @@ def test_movement() -> None:
     for axis in (None, 0, 1):
         close(Tensor(x).repeat_interleave(3, axis), np.repeat(x, 3, axis))
     close(Tensor(x).unfold(1, 2, 1), np.lib.stride_tricks.sliding_window_view(x, 2, 1))
+    y = Tensor(x.astype(np.float32), requires_grad=True)
+    assert y.unfold(1, 0, 1).shape == (*x.shape[:1], x.shape[1] + 1, *x.shape[2:], 0)
+    (gradient,) = y.unfold(1, 0, 1).sum().gradient(y)
+    close(gradient, np.zeros(x.shape))
     for offset in (-2, -1, 0, 1, 3):
         close(Tensor(x).diagonal(offset), np.diagonal(x, offset))
     close(Tensor(RNG.normal(size=(2, 3, 4))).diagonal(1, 0, 2).shape, (3, 2))
