@@ -109,8 +109,18 @@ func binaryCrossEntropy(x, y *uop.UOp) *uop.UOp {
 
 // binaryCrossEntropyLogits is binaryCrossEntropy of sigmoid(x), without overflow.
 func binaryCrossEntropyLogits(x, y *uop.UOp, posWeight operand) *uop.UOp {
-	logp, logq := logSigmoid(x), logSigmoid(neg(x))
+	logp, logq := bothLogSigmoids(x)
 	return neg(add(mul(mul(posWeight, y), logp), mul(sub(1, y), logq)))
+}
+
+// bothLogSigmoids are log(sigmoid(x)) and log(sigmoid(-x)), which share their logarithm.
+func bothLogSigmoids(x *uop.UOp) (logp, logq *uop.UOp) {
+	if asTinygrad(x) {
+		return logSigmoid(x), logSigmoid(neg(x))
+	}
+	x = asFloat(x)
+	below, rest := lt(x, 0), logOf1AndExp(x)
+	return sub(where(below, x, 0), rest), sub(where(below, 0, neg(x)), rest)
 }
 
 func needLossShapes(x, target *uop.UOp) {
