@@ -18,7 +18,7 @@ from polygrad._graph import (
     pointer,
     pointers,
 )
-from polygrad._library import fail, lib, need, need_error, place, wrong
+from polygrad._library import check, fail, lib, need, need_error, place, wrong
 from polygrad.device import Device
 from polygrad.dtype import BY_ID, DType, dtypes, known_dtype
 from polygrad.variable import SymInt, size_of
@@ -147,9 +147,7 @@ def finish(tensor: T, device: str | None, requires_grad: bool | None) -> T:
 
 def operation(name: str) -> int:
     """Return the number of an operation."""
-    number: int = lib.poly_op(name.encode())
-    if number < 0:
-        fail(ImportError)
+    number: int = check(lib.poly_op(name.encode()), ImportError)
     return number
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from polygrad import _methods as op
 from polygrad._base import finish, made, make, share, sizes
 from polygrad._graph import CTX, Node, plain_scalar, several
-from polygrad._library import fail, integer, large_integer, lib, need, wrong
+from polygrad._library import check, integer, large_integer, lib, need, wrong
 from polygrad._methods import Methods
 from polygrad.dtype import DTypeLike, dtypes, known_dtype, to_dtype
 from polygrad.variable import SymInt
@@ -122,8 +122,7 @@ class Creation(Methods):
         >>> a == Tensor.rand(3).tolist()
         True
         """
-        if lib.poly_seed(CTX, large_integer("seed", seed) % 2**64) != 0:
-            fail()
+        check(lib.poly_seed(CTX, large_integer("seed", seed) % 2**64))
 
     @classmethod
     def randint(

@@ -18,6 +18,7 @@ from polygrad._base import operation, share
 from polygrad._graph import MAX_DIMS, Memory, pointer
 from polygrad._library import (
     ArgumentTypeError,
+    check,
     fail,
     in_words,
     last_error,
@@ -86,9 +87,7 @@ class OpenFile:
 
     def value(self) -> Any:
         """Return the metadata of the file."""
-        text = lib.poly_file_value(self.handle)
-        if text is None:
-            fail(ValueError)
+        text = check(lib.poly_file_value(self.handle), ValueError)
         return json.loads(text, object_hook=self._special)
 
     def _special(self, found: dict[str, Any]) -> Any:
@@ -145,10 +144,9 @@ def save(
         entry.dtype = value.dtype.id
     meta = None if metadata is None else json.dumps(dict(metadata)).encode()
     path = os.fsencode(fn)
-    made: int = lib.poly_safetensors_save(path, entries, len(values), meta, max_shard_bytes)
-    if made < 0:
-        fail(ValueError)
-    return made
+    n = len(values)
+    made = lib.poly_safetensors_save(path, entries, n, meta, max_shard_bytes)
+    return int(check(made, ValueError))
 
 
 SAFETENSORS, GGUF = c.POLY_FILE_SAFETENSORS, c.POLY_FILE_GGUF

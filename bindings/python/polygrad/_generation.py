@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from polygrad._library import fail, large_integer, lib, need, wrong
+from polygrad._library import check, fail, large_integer, lib, need, wrong
 from polygrad._tokenizer import Tokenizer, numbers
 from polygrad.instance import Instance
 from polygrad.progress import track
@@ -61,8 +61,7 @@ class Generator:
         to p. The same seed draws the same tokens on every machine.
         """
         drawn_by = (temperature, top_k, top_p, large_integer("seed", seed) % 2**64)
-        if lib.poly_generator_sampling(self._handle, *drawn_by) != 0:
-            fail(ValueError)
+        check(lib.poly_generator_sampling(self._handle, *drawn_by), ValueError)
 
     def ends(self, tokens: Sequence[int] | npt.NDArray[Any]) -> None:
         """Set the tokens that end a row; an ended row is continued with the token that ended it."""
@@ -72,8 +71,7 @@ class Generator:
         ends = numbers(what, tokens).astype(np.int32)
         if len(ends) > self.vocab:
             raise wrong(what, f"{len(ends)} tokens", f"at most the vocabulary's {self.vocab}")
-        if lib.poly_generator_ends(self._handle, ends.ctypes.data, len(ends)) != 0:
-            fail(ValueError)
+        check(lib.poly_generator_ends(self._handle, ends.ctypes.data, len(ends)), ValueError)
 
     def feed(self, tokens: Sequence[Any] | npt.NDArray[Any]) -> None:
         """Append tokens to each row. Only the first call may give rows of different lengths."""
@@ -93,8 +91,7 @@ class Generator:
         """Draw the next token of each row, append and return it; ended: all rows have ended."""
         out = np.empty(self.rows, np.int32)
         status = lib.poly_generator_next(self._handle, out.ctypes.data, self.rows)
-        if status < 0:
-            fail(ValueError)
+        check(status, ValueError)
         self.ended = status == 1
         return out
 
@@ -108,8 +105,7 @@ class Generator:
 
     def reset(self) -> None:
         """Remove all tokens and restart the random stream."""
-        if lib.poly_generator_reset(self._handle) != 0:
-            fail(ValueError)
+        check(lib.poly_generator_reset(self._handle), ValueError)
 
 
 def generate(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from polygrad._base import Base, handles, release_dead
 from polygrad._graph import CTX
-from polygrad._library import fail, in_words, last_error, lib, need, number, wrong
+from polygrad._library import check, in_words, last_error, lib, need, number, wrong
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,9 +32,7 @@ class Job:
         self._error = ""
         self._ended = False
         given = handles(tensors, "others")
-        self._handle = lib.poly_array_realize_async(CTX, given, len(tensors))
-        if self._handle is None:
-            fail(RuntimeError)
+        self._handle = check(lib.poly_array_realize_async(CTX, given, len(tensors)), RuntimeError)
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait for the end, at most for timeout seconds; return whether the job has ended.

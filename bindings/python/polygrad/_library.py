@@ -285,6 +285,13 @@ def fail(kind: type[Exception] = ArgumentError, who: str = "") -> NoReturn:
     raise kind(text)
 
 
+def check(result: Any, kind: type[Exception] = ArgumentError, who: str = "") -> Any:
+    """Return what a function of the library returned; NULL and negative numbers raise its error."""
+    if result is None or (type(result) is int and result < 0):
+        fail(kind, who)
+    return result
+
+
 # What stands in the place of another kind of argument.
 _EXPECTED = re.compile(
     r"expected (?:a tensor|an integer|integers|axes|a number|numbers|a bool|a text|a data type|"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from polygrad._base import handles, made, release_dead
 from polygrad._graph import CTX, pointers
-from polygrad._library import JitError, fail, lib
+from polygrad._library import JitError, check, fail, lib
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -93,8 +93,7 @@ class Function:
         n = len(arguments)
         given = (c_void_p * n)()
         release_dead()
-        if lib.poly_trace_begin(CTX, who.encode(), handles(arguments), n, given) != 0:
-            fail(JitError, who)
+        check(lib.poly_trace_begin(CTX, who.encode(), handles(arguments), n, given), JitError, who)
         _running.append(who)
         from polygrad.tensor import Tensor  # which stands on this module
 
@@ -105,9 +104,8 @@ class Function:
             #: What the function returned.
             self.result, tensors = function()
             self.results = len(tensors)
-            self._handle = lib.poly_trace_end(CTX, handles(tensors), len(tensors), flags)
-            if self._handle is None:
-                fail(kind, who)
+            made_of = lib.poly_trace_end(CTX, handles(tensors), len(tensors), flags)
+            self._handle = check(made_of, kind, who)
             same = [lib.poly_function_result(self._handle, i) for i in range(self.results)]
             #: The results that are the same in each run, None for others.
             self.same = [None if h is None else made(Tensor, h) for h in same]
@@ -141,6 +139,6 @@ class Function:
     def counts(self) -> tuple[int, int]:
         """Return the numbers of kernels and of buffers between them."""
         kernels, between = c_int(), c_int()
-        if lib.poly_function_info(self._handle, None, byref(kernels), byref(between)) != 0:
-            fail(who=self._who)
+        known = lib.poly_function_info(self._handle, None, byref(kernels), byref(between))
+        check(known, who=self._who)
         return kernels.value, between.value

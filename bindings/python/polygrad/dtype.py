@@ -10,7 +10,7 @@ from polygrad._library import (
     OutOfBoundsError,
     UnknownTypeError,
     caller,
-    fail,
+    check,
     lib,
     need_error,
     number,
@@ -39,12 +39,8 @@ class DType(str):
         if not isinstance(name, str):
             raise unknown_type(name, "name")
         self = super().__new__(cls, name)
-        self.id = lib.poly_dtype_id_parse(name.encode())
-        if self.id < 0:
-            fail(TypeError)
-        self.itemsize = lib.poly_dtype_id_size(self.id)
-        if self.itemsize < 0:
-            fail(TypeError)
+        self.id = check(lib.poly_dtype_id_parse(name.encode()), TypeError)
+        self.itemsize = check(lib.poly_dtype_id_size(self.id), TypeError)
         # numpy has no bfloat16 and fp8 (ml_dtypes adds "bfloat16" when it is imported, by JAX for
         # one): such tensors are kept as bytes of the right size.
         self.numpy = None if name.startswith(("bfloat", "fp8")) else np.dtype(name)

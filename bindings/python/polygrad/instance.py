@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from polygrad._graph import Memory
-from polygrad._library import ArgumentTypeError, c_text, fail, lib, need, taken, wrong
+from polygrad._library import ArgumentTypeError, c_text, check, fail, lib, need, taken, wrong
 from polygrad._prototypes import PolyIOBinding
 from polygrad._tokenizer import Tokenizer
 from polygrad.device import Device
@@ -233,8 +233,7 @@ class Instance:
 
     def set_device(self, device: str) -> None:
         """Set the device that runs the kernels of the model, one of Device.available()."""
-        if lib.poly_instance_set_device(self._handle, Device.number(device)) != 0:
-            fail(ValueError)
+        check(lib.poly_instance_set_device(self._handle, Device.number(device)), ValueError)
 
     def set_optimizer(
         self,
@@ -249,8 +248,8 @@ class Instance:
         if kind not in list(_OPTIMIZERS):
             raise wrong("kind", repr(kind), f"one of {', '.join(_OPTIMIZERS)}")
         given = (lr, beta1, beta2, eps, weight_decay)
-        if lib.poly_instance_set_optimizer(self._handle, _OPTIMIZERS[kind], *given) != 0:
-            fail(RuntimeError)
+        done = lib.poly_instance_set_optimizer(self._handle, _OPTIMIZERS[kind], *given)
+        check(done, RuntimeError)
 
     def train_step(self, **arrays: Any) -> float:
         """Do one step of the optimizer on named inputs and targets; return the loss before it."""
@@ -291,9 +290,7 @@ class Instance:
     @property
     def notes(self) -> list[str]:
         """Warnings about the weights that were read last: missing, unknown, or of another shape."""
-        text = lib.poly_instance_notes(self._handle)
-        if text is None:
-            fail(RuntimeError)
+        text = check(lib.poly_instance_notes(self._handle), RuntimeError)
         lines: list[str] = text.decode().splitlines()
         return lines
 

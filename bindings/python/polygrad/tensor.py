@@ -42,6 +42,7 @@ from polygrad._library import (
     ArgumentTypeError,
     RangeError,
     caller,
+    check,
     fail,
     integer,
     last_error,
@@ -218,9 +219,7 @@ class Tensor(Creation, Indexing, Exchange, Display):
         >>> x.is_realized, x[1:].is_realized, (x + 1).is_realized, (x + 1).realize().is_realized
         (True, True, False, True)
         """
-        there: int = lib.poly_array_is_computed(self._handle)
-        if there < 0:
-            fail()
+        there: int = check(lib.poly_array_is_computed(self._handle))
         return bool(there)
 
     def realize(self, *lst: Tensor, do_update_stats: bool = True) -> Tensor:
@@ -257,8 +256,7 @@ class Tensor(Creation, Indexing, Exchange, Display):
         n = len(shape)
         address, strides, writable = c_void_p(), (c_int64 * n)(), c_int()
         pin = lib.poly_array_pin(self._handle, byref(address), strides, n, byref(writable))
-        if pin is None:
-            fail(RuntimeError)
+        check(pin, RuntimeError)
         steps = tuple([dtype.itemsize * s for s in strides])
         place = (address.value, values(shape), dtype.storage, bool(writable.value), steps)
         return np.asarray(Memory(made(Pin, pin), *place))  # type: ignore[type-var]
@@ -270,8 +268,7 @@ class Tensor(Creation, Indexing, Exchange, Display):
             return self.cast(dtypes.float32)._read()
         array = np.empty(values(shape), dtype.numpy)
         release_dead()
-        if lib.poly_array_read(self._handle, pointer(array), array.nbytes) != 0:
-            fail(RuntimeError)
+        check(lib.poly_array_read(self._handle, pointer(array), array.nbytes), RuntimeError)
         return array
 
     def numpy(self) -> np.ndarray[Any, Any]:
@@ -392,8 +389,7 @@ class Tensor(Creation, Indexing, Exchange, Display):
         """
         release_dead()
         value = self._given(x)
-        if lib.poly_array_assign(self._handle, arguments(value)) != 0:
-            fail()
+        check(lib.poly_array_assign(self._handle, arguments(value)))
         return self
 
     def _given(self, x: Any) -> Any:
@@ -429,8 +425,7 @@ class Tensor(Creation, Indexing, Exchange, Display):
         >>> w.replace(Tensor([2.0])).requires_grad, w.tolist()
         (True, [2.0])
         """
-        if lib.poly_array_replace(self._handle, handle_of(x, "x")) != 0:
-            fail()
+        check(lib.poly_array_replace(self._handle, handle_of(x, "x")))
         _lent.discard(self._handle)  # it is on other memory now
         if hasattr(self, "_known"):
             del self._known
@@ -468,9 +463,7 @@ class Tensor(Creation, Indexing, Exchange, Display):
         >>> x.requires_grad, w.requires_grad, (x * w).requires_grad, w.detach().requires_grad
         (None, True, True, False)
         """
-        on: int = lib.poly_array_requires_grad(self._handle)
-        if on < 0:
-            fail()
+        on: int = check(lib.poly_array_requires_grad(self._handle))
         return True if on else False if getattr(self, "_frozen", False) else None
 
     @requires_grad.setter
@@ -480,8 +473,7 @@ class Tensor(Creation, Indexing, Exchange, Display):
             if not dtype.differentiable:
                 given = f"{value} for a tensor of {dtype.name}"
                 raise wrong("requires_grad", given, "a floating type", ArgumentTypeError)
-        if lib.poly_array_require_grad(self._handle, bool(value)) != 0:
-            fail()
+        check(lib.poly_array_require_grad(self._handle, bool(value)))
         self._frozen = value is False
 
     @property
@@ -494,16 +486,13 @@ class Tensor(Creation, Indexing, Exchange, Display):
         [3.0, 3.0]
         """
         handle = c_void_p()
-        has = lib.poly_array_grad(self._handle, byref(handle))
-        if has < 0:
-            fail()
+        has = check(lib.poly_array_grad(self._handle, byref(handle)))
         return made(type(self), handle.value) if has else None
 
     @grad.setter
     def grad(self, value: Tensor | None) -> None:
         handle = None if value is None else handle_of(value, "value")
-        if lib.poly_array_set_grad(self._handle, handle) != 0:
-            fail()
+        check(lib.poly_array_set_grad(self._handle, handle))
 
     def requires_grad_(self, requires_grad: bool | None = True) -> Tensor:
         """Set requires_grad and return the tensor."""
@@ -524,8 +513,7 @@ class Tensor(Creation, Indexing, Exchange, Display):
         """
         release_dead()
         handle = None if gradient is None else handle_of(gradient, "gradient")
-        if lib.poly_array_backward(self._handle, handle) != 0:
-            fail()
+        check(lib.poly_array_backward(self._handle, handle))
         return self
 
     def gradient(
@@ -545,8 +533,7 @@ class Tensor(Creation, Indexing, Exchange, Display):
         out = (c_void_p * n)()
         incoming = None if gradient is None else handle_of(gradient, "gradient")
         given = (handles(targets, "targets"), n, incoming, bool(materialize_grads), out)
-        if lib.poly_array_gradient(self._handle, *given) != 0:
-            fail()
+        check(lib.poly_array_gradient(self._handle, *given))
         return [made(type(self), handle) for handle in out]
 
     # Modes
@@ -608,8 +595,7 @@ def assign(targets: Sequence[Tensor], values: Sequence[Tensor]) -> None:
     """Give tensors new values of their types, all computed from those before."""
     release_dead()
     cast = [v if v.dtype is t.dtype else v.cast(t.dtype) for t, v in zip(targets, values)]
-    if lib.poly_array_assign_n(handles(targets), handles(cast), len(cast)) != 0:
-        fail()
+    check(lib.poly_array_assign_n(handles(targets), handles(cast), len(cast)))
 
 
 # An error of what is written, not of the index.

@@ -11,7 +11,7 @@ import numpy as np
 
 from polygrad import _prototypes as c
 from polygrad._graph import CTX, Node
-from polygrad._library import ArgumentError, fail, integer, last_error, lib, need, wrong
+from polygrad._library import ArgumentError, check, fail, integer, last_error, lib, need, wrong
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -65,9 +65,7 @@ class SymInt:
 
     def _set(self, handle: int) -> SymInt:
         lo, hi, value = ctypes.c_int64(), ctypes.c_int64(), ctypes.c_int64()
-        known = lib.poly_size_info(CTX, handle, byref(lo), byref(hi), byref(value))
-        if known < 0:
-            fail()
+        known = check(lib.poly_size_info(CTX, handle, byref(lo), byref(hi), byref(value)))
         self._node = Node(handle)
         self._size = -handle
         self._value = value.value if known else None
@@ -233,14 +231,10 @@ class Variable(SymInt):
         lo, hi = integer("min_val", min_val), integer("max_val", max_val)
         if not -(1 << 31) <= lo <= hi < 1 << 31:
             raise wrong("min_val", f"{lo} to {hi}", "an interval of int32")
-        handle = lib.poly_define_var(CTX, name.encode(), lo, hi)
-        if handle is None:
-            fail()
+        handle = check(lib.poly_define_var(CTX, name.encode(), lo, hi))
         self.name = name
         self._var = Node(handle)
-        size = lib.poly_size_op(CTX, c.POLY_SIZE_ADD, -handle, 0)
-        if size is None:
-            fail()
+        size = check(lib.poly_size_op(CTX, c.POLY_SIZE_ADD, -handle, 0))
         self._set(size)
 
     @property
@@ -254,9 +248,7 @@ class Variable(SymInt):
         >>> Variable("n", 1, 4).bind(3).val
         3
         """
-        handle = lib.poly_bind_var(CTX, self._var.handle, integer("val", val))
-        if handle is None:
-            fail()
+        handle = check(lib.poly_bind_var(CTX, self._var.handle, integer("val", val)))
         bound = Node(handle)
         return of_handle(lib.poly_size_op(CTX, c.POLY_SIZE_ADD, -bound.handle, 0))
 

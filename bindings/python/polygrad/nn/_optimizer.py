@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from polygrad._base import arguments, made, release_dead
 from polygrad._graph import CTX
-from polygrad._library import fail, lib, need, need_error, number, wrong
+from polygrad._library import check, fail, lib, need, need_error, number, wrong
 from polygrad.dtype import dtypes
 from polygrad.tensor import Tensor
 
@@ -135,8 +135,7 @@ class Optimizer:
         members = self._members()
         release_dead()
         given = (ctypes.c_void_p * len(members))(*(o._optim for o in members))
-        if lib.poly_optim_step(given, len(members)) != 0:
-            fail()
+        check(lib.poly_optim_step(given, len(members)))
 
     def _members(self) -> Sequence[Optimizer]:
         """Return the optimizers that step."""
