@@ -79,3 +79,20 @@ func poly_device_available(i int32) int32 {
 	}
 	return 1
 }
+
+func poly_webgpu_init(library *byte, adapter, gpu int64) int32 {
+	return withoutContext("poly_webgpu_init", -1, func() (int32, error) {
+		switch {
+		case gpu == 0:
+			library, adapter = nil, 0
+		case library == nil:
+			return -1, badArg("library", "is NULL, expected the file of the library of the device")
+		case adapter == 0:
+			return -1, badArg("adapter", "is 0, expected the adapter of the device")
+		}
+		if err := exec.GiveGPU(goString(library), uintptr(adapter), uintptr(gpu), executor); err != nil {
+			return -1, err
+		}
+		return 0, nil
+	})
+}

@@ -2966,6 +2966,11 @@ func go_poly_wasm_stepplan_n_kernels(h uintptr) int32 {
 	return poly_wasm_stepplan_n_kernels(h)
 }
 
+//export go_poly_webgpu_init
+func go_poly_webgpu_init(library unsafe.Pointer, adapter int64, gpu int64) int32 {
+	return poly_webgpu_init((*byte)(library), adapter, gpu)
+}
+
 //export go_poly_where_op
 func go_poly_where_op(ctx uintptr, cond uintptr, x uintptr, y uintptr) uintptr {
 	return poly_where_op(ctx, cond, x, y)

@@ -50,6 +50,7 @@ poly_array_replace x by
 poly_array_detach x
 poly_array_to x device
 poly_array_move x device
+poly_webgpu_init library adapter gpu
 poly_array_gpu_buffer x
 poly_array_of_gpu_buffer ctx dtype shape ndim buffer offset room
 poly_array_device x

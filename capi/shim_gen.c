@@ -208,6 +208,10 @@ int poly_array_move(PolyArray *x, int device) {
   return poly_enter("poly_array_move") ? -1 : POLY_GO(go_poly_array_move((uintptr_t)x, device));
 }
 
+int poly_webgpu_init(const char *library, int64_t adapter, int64_t gpu) {
+  return poly_enter("poly_webgpu_init") ? -1 : POLY_GO(go_poly_webgpu_init((void *)library, adapter, gpu));
+}
+
 int64_t poly_array_gpu_buffer(PolyArray *x) {
   return poly_enter("poly_array_gpu_buffer") ? -1 : POLY_GO(go_poly_array_gpu_buffer((uintptr_t)x));
 }

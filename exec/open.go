@@ -13,6 +13,7 @@ import (
 	"polygrad/core/symbolic"
 	"polygrad/core/uop"
 	"polygrad/exec/interp"
+	"polygrad/exec/webgpu"
 )
 
 // CPU is the name of the device that runs kernels on the host.
@@ -53,6 +54,21 @@ func Open(name string) (*Executor, error) {
 		})
 	}
 	return New(d), nil
+}
+
+// GiveGPU has kernels of GPUs run on a device of the program from now on, by its handles: of the file of a library that the program has loaded. Without
+// one (gpu is 0) they run on one of the library's choice. open is Open, or gives what that gave.
+func GiveGPU(library string, adapter, gpu uintptr, open func(name string) (*Executor, error)) error {
+	g := webgpu.Given{Library: library, Adapter: adapter, Device: gpu}
+	last := webgpu.Give(g)
+	e, err := open(GPU)
+	if err == nil {
+		err = e.dev.(*webgpu.Device).Reopen(g)
+	}
+	if err != nil {
+		webgpu.Give(last)
+	}
+	return err
 }
 
 // NewGraph makes a long-lived graph for requests: composed and simplified as tinygrad does if POLY_DEVICE is the reference.

@@ -755,17 +755,30 @@ POLY_API PolyArray *poly_array_to(PolyArray *x, int device);
  * when it is used there. AUTO: on none, as arrays are at first. 0 or -1. Since 2.0. */
 POLY_API int poly_array_move(PolyArray *x, int device);
 
+/* Has the device WEBGPU compute on a WGPUDevice of the program from now on, of a WGPUAdapter,
+ * so that both can use the same buffers. library is the file of wgpu-native that the program
+ * has loaded and that made them: handles of another file, or of another copy of it, are no
+ * handles of this one. The library keeps a reference, takes the errors of its own calls, which
+ * the device's own callback does not see, and waits for the device by itself. It computes with
+ * the features and limits that the device was made with: give it those of its adapter. What
+ * only the device before has is lost. A device that is lost is not replaced: the next use is an
+ * error until the function is called again. gpu 0: a device of the library's choice again. Not
+ * in WebAssembly, whose host gives devices. 0 or -1. Since 2.0. */
+POLY_API int poly_webgpu_init(const char *library, int64_t adapter, int64_t gpu);
+
 /* Computes an array on the device WEBGPU, and gives its buffer there, for a program that uses
  * the same device: a WGPUBuffer, as a number, of at least as many bytes as the elements have; in
  * WebAssembly the number by which the host knows the GPUBuffer. It has the memory of the
- * array until that is written, moved or released. What the library has submitted comes before
+ * array until that is moved or released; writes of the array go to it. What the library has submitted comes before
  * what the program submits after the call. 0 on error: for an array on another device, a
  * view, or memory that a host uses. Since 2.0. */
 POLY_API int64_t poly_array_gpu_buffer(PolyArray *x);
 
 /* Creates an array on a buffer of the device that poly_array_gpu_buffer has buffers of, for
  * storage and copies, from an offset (a multiple of 256) on, where it has room for so many
- * bytes. Both have the same memory. The library keeps a reference. NULL on error. Since 2.0. */
+ * bytes. Both have the same memory. The library keeps a reference. The buffer must not be
+ * mapped; on a device of the program (poly_webgpu_init) the use of one that was destroyed is
+ * an error. NULL on error. Since 2.0. */
 POLY_API PolyArray *poly_array_of_gpu_buffer(PolyCtx *ctx, int dtype, const int64_t *shape, int ndim, int64_t buffer, int64_t offset, int64_t room);
 
 /* The device (PolyDeviceId) that an array was put on, or else that of its context; -1 on

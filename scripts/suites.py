@@ -270,22 +270,26 @@ def run_peers(files: list[str]) -> Tally:
     return pytest("peers", files, path, str(python))
 
 
+WGPU = "bindings/python/tests/test_wgpu.py"
+
+
 def run_webgpu() -> Tally:
     """Run what computes through WebGPU, on the processor: wgpu-native over lavapipe."""
     packages = ("exec/webgpu", "tests/table", "tests/fuzz", ".", "model")
     go_files = [f"{package}/webgpu_test.go" for package in packages]
+    counted = r"^(func Test|def test_)", *go_files, WGPU
     missing = require("lavapipe")
     if missing:
-        return left_out("webgpu", missing, r"^func Test", *go_files)
+        return left_out("webgpu", missing, *counted)
     folder = ROOT / "build" / "webgpu"
     library = folder / "wgpu" / "resources" / "libwgpu_native-release.so"
-    if not library.exists():
+    if not library.exists() or not (folder / "cffi").exists():
         with INSTALLING:
-            pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps"]
-            done = run([*pip, "--target", str(folder), "wgpu>=0.32,<0.33"])
+            pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--upgrade"]
+            done = run([*pip, "--target", str(folder), "wgpu>=0.32,<0.33", "cffi", "pycparser"])
         if done.returncode != 0 or not library.exists():
             why = "PyPI's wgpu, which carries wgpu-native, is not installed"
-            return left_out("webgpu", why, r"^func Test", *go_files)
+            return left_out("webgpu", why, *counted)
     (driver,) = Path("/usr/share/vulkan/icd.d").glob("lvp_icd*.json")
     settings = {"POLY_WEBGPU": str(library), "VK_ICD_FILENAMES": str(driver)}
     total = go_test(["-run=WebGPU", *(f"./{package}" for package in packages)], settings)
@@ -294,7 +298,9 @@ def run_webgpu() -> Tally:
     files = [f"bindings/python/tests/test_{name}.py" for name in fast]
     files += ["tests/test_examples.py::test_gpt2_writes_a_token_in_one_submit"]
     rest = ["-k", "not keeps_its_number_of_kernels"]
-    return total + pytest("webgpu", [*files, *rest], {**settings, "POLY_DEVICE": "webgpu"})
+    total += pytest("webgpu", [*files, *rest], {**settings, "POLY_DEVICE": "webgpu"})
+    path = os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")])
+    return total + pytest("wgpu", [WGPU], {**settings, "PYTHONPATH": path.rstrip(os.pathsep)})
 
 
 def run_dawn() -> Tally:

@@ -30,7 +30,10 @@ type memory struct {
 // hostMu guards what hosts change without the lock of a context: pins, freed and the tokens of shared memory.
 var hostMu sync.Mutex
 
-// shared reports whether a host uses the memory: then writes to the variable must go to this memory.
+// stays reports whether a host or a program uses the memory: then writes to the variable must go to this memory.
+func (m *memory) stays() bool { return m.shared() || m.lent() }
+
+// shared reports whether a host uses the memory.
 func (m *memory) shared() bool {
 	hostMu.Lock()
 	defer hostMu.Unlock()

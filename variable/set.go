@@ -42,7 +42,7 @@ func (v *Variable) Clone() (*Variable, error) {
 	if v.ctx.GradDisabled() {
 		x = v.ctx.detach(x)
 	}
-	if x.mem == nil || !x.mem.shared() && !x.mem.lent() {
+	if x.mem == nil || !x.mem.stays() {
 		return v.ctx.variable(x), nil
 	}
 	// What a host or a program uses, too, stays with v: the clone is computed from it.

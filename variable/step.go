@@ -453,7 +453,7 @@ func (x *cell) renewLeaf(c *Context) error {
 			copied.free()
 			return err
 		}
-		if m.shared() {
+		if m.stays() {
 			old.mem = copied
 			c.bind(old)
 		} else {

@@ -155,14 +155,14 @@ func (c *Context) prepareWrite(t *Variable, to *value, own int, device string, a
 			w.leaf.release()
 			return w, err
 		}
-		if t.IsView() || old.mem.shared() {
+		if t.IsView() || old.mem.stays() {
 			if err := m.copyFrom(old.mem); err != nil {
 				m.free()
 				w.leaf.release()
 				return w, err
 			}
 		}
-		if old.mem.shared() { // the tensor keeps the host's memory, the readers get the copy
+		if old.mem.stays() { // the tensor keeps the memory of the host or the program, the readers get the copy
 			old.mem, m = m, old.mem
 			c.bind(old)
 		}

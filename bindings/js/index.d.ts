@@ -354,8 +354,8 @@ export class Tensor extends Methods implements Disposing, Iterable<Tensor> {
 
   /**
    * The tensor's buffer on the GPU, without a copy, for WebGPU code of the program: at least as many bytes as the elements have. The tensor
-   * is computed first, and what the program submits comes after that. The buffer has the memory of the tensor until that is written, moved or
-   * disposed; what the program writes into it the tensor has, so each read of the elements is awaited anew (toArrayAsync). It is of the
+   * is computed first, and what the program submits comes after that. The buffer has the memory of the tensor until that is moved or
+   * disposed; what one of the two writes the other has, so each read of the elements is awaited anew (toArrayAsync). It is of the
    * GPUDevice that Device.init('webgpu', { device }) was given: a GPU on a thread of its own, a view and a tensor on another device are errors.
    */
   gpuBuffer(): GPUBufferLike

@@ -43,10 +43,12 @@ type binding struct {
 type driver interface {
 	allocate(bytes int64, u use) (object, error)
 	free(buffer object)
-	// lend is a buffer as a program knows it, adopt one of a program; forget lets go of such a buffer, which the program may go on using.
+	// lend is a buffer as a program knows it, adopt one of a program with so many bytes; forget lets go of such a buffer, which the program may go on
+	// using. usable is an error if it cannot be submitted any more.
 	lend(buffer object) uintptr
-	adopt(buffer uintptr) object
+	adopt(buffer uintptr, bytes int64) (object, error)
 	forget(buffer object)
+	usable(buffer object) error
 	// write copies to a buffer, before all that is submitted later. The sizes are multiples of 4.
 	write(to object, offset int64, from []byte)
 	compile(s shader) (object, error)
@@ -69,6 +71,8 @@ type driver interface {
 	lost() bool
 	// lose gives the device up, as if it had been lost.
 	lose()
+	// isGiven reports whether the device is that one of the program, or for 0 of the library's choice.
+	isGiven(device uintptr) bool
 }
 
 // limits are the limits of an adapter.
@@ -155,6 +159,11 @@ func (d *Device) adapter() (*adapter, error) {
 	if a := d.opened; a != nil && !a.lost() {
 		return a, nil
 	}
+	return d.another()
+}
+
+// another opens an adapter. The device is locked.
+func (d *Device) another() (*adapter, error) {
 	r, l, err := d.open()
 	if err != nil {
 		return nil, err

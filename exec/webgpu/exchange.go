@@ -2,6 +2,7 @@ package webgpu
 
 import (
 	"fmt"
+	"sync"
 	"unsafe"
 
 	"polygrad/exec/device"
@@ -9,6 +10,42 @@ import (
 
 // Buffers of the driver are lent to a program, which uses them beside tensors, and adopted from it. Both have the memory of a tensor then: it
 // does not go back to the pool, and is not destroyed. All is in the order of submission.
+
+// Given is a device of the program, by its handles: of the file of a library that the program has loaded.
+type Given struct {
+	Library         string
+	Adapter, Device uintptr
+}
+
+var given struct {
+	sync.Mutex
+	Given
+}
+
+// Give lets adapters be opened on a device of the program, or without one on a device of the library's choice. The result is the last one.
+func Give(g Given) (last Given) {
+	given.Lock()
+	defer given.Unlock()
+	last, given.Given = given.Given, g
+	return last
+}
+
+// Reopen opens an adapter on a device of the program, or without one on a device of the library's choice, and gives up that in use, unless it is
+// such a one.
+func (d *Device) Reopen(g Given) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	last := d.opened
+	if last != nil && !last.lost() && last.isGiven(g.Device) {
+		return nil
+	}
+	Give(g)
+	_, err := d.another()
+	if err == nil && last != nil && !last.lost() {
+		last.lose()
+	}
+	return err
+}
 
 // Lend is the driver's buffer of memory, all of which belongs to it: a WGPUBuffer, or the number of a GPUBuffer. What was submitted before the call
 // comes before what the program submits after it.
@@ -65,7 +102,10 @@ func (d *Device) Adopt(buffer uintptr, offset, bytes int64) (device.Buffer, erro
 	case bytes > a.limits.bindable:
 		return device.Buffer{}, fmt.Errorf("webgpu.Adopt: %d bytes, expected at most %d, the limit of adapter %s", bytes, a.limits.bindable, a.limits.name)
 	}
-	o := a.adopt(buffer)
+	o, err := a.adopt(buffer, offset+bytes)
+	if err != nil {
+		return device.Buffer{}, fmt.Errorf("buffer: %w", err)
+	}
 	m := &allocation{d: d, bytes: bytes, a: a, block: &block{object: o, offset: offset, bytes: bytes, lent: true}}
 	return device.At(unsafe.Pointer(&memory{allocation: m})), nil
 }

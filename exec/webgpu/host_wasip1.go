@@ -223,11 +223,16 @@ func (h *host) lend(buffer object) uintptr {
 	return uintptr(buffer)
 }
 
-func (h *host) adopt(buffer uintptr) object {
+func (h *host) adopt(buffer uintptr, _ int64) (object, error) {
 	o := h.number()
 	h.command(adoptBuffer, uint32(o), uint32(buffer))
-	return o
+	return o, nil
 }
+
+func (h *host) usable(object) error { return nil }
+
+// isGiven: the host knows its devices itself.
+func (h *host) isGiven(uintptr) bool { return true }
 
 func (h *host) forget(buffer object) { h.end(forgetBuffer, buffer) }
 

@@ -195,6 +195,11 @@ func (m *allocation) on(a *adapter) (*block, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.a == a {
+		if m.block.lent {
+			if err := a.usable(m.block.object); err != nil {
+				return nil, fmt.Errorf("webgpu: a buffer of the program: %w", err)
+			}
+		}
 		return m.block, nil
 	}
 	b, err := a.take(m.bytes)

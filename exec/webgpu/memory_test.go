@@ -8,12 +8,14 @@ type counted struct {
 	buffers int
 }
 
-func (c *counted) allocate(int64, use) (object, error) { c.buffers++; return object(c.buffers), nil }
-func (c *counted) free(object)                         { c.buffers-- }
-func (c *counted) adopt(b uintptr) object              { return object(b) }
-func (c *counted) forget(object)                       { c.buffers-- }
-func (c *counted) lend(o object) uintptr               { return uintptr(o) }
-func (c *counted) lost() bool                          { return false }
+func (c *counted) allocate(int64, use) (object, error)      { c.buffers++; return object(c.buffers), nil }
+func (c *counted) free(object)                              { c.buffers-- }
+func (c *counted) adopt(b uintptr, _ int64) (object, error) { return object(b), nil }
+func (c *counted) usable(object) error                      { return nil }
+func (c *counted) isGiven(uintptr) bool                     { return false }
+func (c *counted) forget(object)                            { c.buffers-- }
+func (c *counted) lend(o object) uintptr                    { return uintptr(o) }
+func (c *counted) lost() bool                               { return false }
 
 // TestIdleMemoryIsBounded: idle memory is what was used at once lately, or the part of the caches.
 func TestIdleMemoryIsBounded(t *testing.T) {

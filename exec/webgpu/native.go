@@ -36,13 +36,22 @@ type native struct {
 func New() (device.Device, error) { return newDevice(openNative) }
 
 func openNative() (driver, limits, error) {
+	given.Lock()
+	defer given.Unlock()
+	if g := given.Given; g.Device != 0 {
+		d, l, err := open(g.Library, object(g.Adapter), object(g.Device))
+		if err != nil {
+			err = fmt.Errorf("webgpu.New: the gpu of the program, of library %q: %w", g.Library, err)
+		}
+		return d, l, err
+	}
 	paths := names
 	if p := settings.WebGPU.Get(); p != "" {
 		paths = []string{p}
 	}
 	var failures []string
 	for _, p := range paths {
-		d, l, err := open(p)
+		d, l, err := open(p, 0, 0)
 		if err == nil {
 			return d, l, nil
 		}
@@ -56,12 +65,12 @@ type message [1024]C.char
 
 func (m *message) err() error { return errors.New(C.GoString(&m[0])) }
 
-func open(path string) (driver, limits, error) {
+func open(path string, adapter, gpu object) (driver, limits, error) {
 	p := C.CString(path)
 	defer C.free(unsafe.Pointer(p))
 	var l C.pg_gpu_limits
 	var msg message
-	g := C.pg_gpu_open(p, &l, &msg[0])
+	g := C.pg_gpu_open(p, pointer(adapter), pointer(gpu), &l, &msg[0])
 	if g == nil {
 		return nil, limits{}, msg.err()
 	}
@@ -94,9 +103,24 @@ func (n native) lend(b object) uintptr {
 	return uintptr(b)
 }
 
-func (n native) adopt(b uintptr) object {
-	C.pg_gpu_keep(n.gpu, bufferOf(object(b)))
-	return object(b)
+func (n native) adopt(b uintptr, bytes int64) (object, error) {
+	var msg message
+	if C.pg_gpu_keep(n.gpu, bufferOf(object(b)), C.uint64_t(bytes), &msg[0]) == 0 {
+		return 0, msg.err()
+	}
+	return object(b), nil
+}
+
+func (n native) usable(b object) error {
+	var msg message
+	if C.pg_gpu_usable(n.gpu, bufferOf(b), &msg[0]) == 0 {
+		return msg.err()
+	}
+	return nil
+}
+
+func (n native) isGiven(gpu uintptr) bool {
+	return C.pg_gpu_is_given(n.gpu, pointer(object(gpu))) != 0
 }
 
 func (n native) forget(b object) { C.pg_gpu_forget(n.gpu, bufferOf(b)) }

@@ -30,19 +30,24 @@ typedef struct {
 enum { PG_GPU_STORAGE, PG_GPU_UNIFORM, PG_GPU_READBACK };
 
 // Functions that return NULL or -1 have written into error what went wrong; it has 1024 bytes.
-pg_gpu *pg_gpu_open(const char *path, pg_gpu_limits *limits, char *error);
+// A device is one of the library's choice, or that of the program, of an adapter, if it is not NULL.
+pg_gpu *pg_gpu_open(const char *path, void *adapter, void *device, pg_gpu_limits *limits, char *error);
+// Whether the device is that one of the program; NULL: of the library's choice.
+int pg_gpu_is_given(pg_gpu *g, void *device);
 // Whether the device is gone. Nothing that was made on it can be used any more, but all of it is released as before.
 int pg_gpu_is_lost(pg_gpu *g);
-// Gives the device up as if it had been lost.
+// Gives the device up as if it had been lost; that of a program stays as it is.
 void pg_gpu_lose(pg_gpu *g);
 // The first error since the last call; the result is 0 if there was none.
 int pg_gpu_error(pg_gpu *g, char *error);
 
 pg_gpu_buffer *pg_gpu_allocate(pg_gpu *g, uint64_t bytes, int use, char *error);
 void pg_gpu_free(pg_gpu *g, pg_gpu_buffer *b);
-// A reference to a buffer of another owner, and its end.
-void pg_gpu_keep(pg_gpu *g, pg_gpu_buffer *b);
+// A reference to a buffer of another owner, of at least so many bytes, and its end. The result is 0 after an error.
+int pg_gpu_keep(pg_gpu *g, pg_gpu_buffer *b, uint64_t bytes, char *error);
 void pg_gpu_forget(pg_gpu *g, pg_gpu_buffer *b);
+// Whether a buffer that the program has, too, can be submitted: 0 if it was destroyed, or is of another device.
+int pg_gpu_usable(pg_gpu *g, pg_gpu_buffer *b, char *error);
 void pg_gpu_write(pg_gpu *g, pg_gpu_buffer *to, uint64_t offset, const void *from, uint64_t bytes);
 
 pg_gpu_pipeline *pg_gpu_compile(pg_gpu *g, const char *source, size_t length, int buffers, int uniform, char *error);

@@ -43,7 +43,7 @@ func (a *adapter) pipeline(s shader) (*pipeline, error) {
 	a.compiling.RLock()
 	o, err := a.compile(s)
 	a.compiling.RUnlock()
-	if err != nil { // maybe that of another shader
+	if err != nil && !a.lost() { // maybe that of another shader
 		a.compiling.Lock()
 		o, err = a.compile(s)
 		a.compiling.Unlock()

@@ -321,6 +321,7 @@ var functionFlags = map[string][]string{
 	"poly_python_methods":          {"MANUAL", "HOSTED"}, // bindings/python/tests/test_calls.py
 	"poly_array_gpu_buffer":        {"ZERO", "HOSTED"},   // of a GPU; see webgpu_test.go
 	"poly_array_of_gpu_buffer":     {"HOSTED"},
+	"poly_webgpu_init":             {"MANUAL", "HOSTED"}, // bindings/python/tests/test_wgpu.py
 	"poly_safetensors_save":        {"MANUAL"},
 	"poly_realize_async":           {"MANUAL"},
 	"poly_trace_begin":             {"MANUAL", "KEEPS"},

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from polygrad import _dlpack
-from polygrad._base import Base, describe, share
-from polygrad._library import need
-from polygrad.dtype import to_dtype
+from polygrad._base import Base, describe, made, share
+from polygrad._graph import CTX, dims, several
+from polygrad._library import check, integer, lib, need, wrong
+from polygrad.device import Device, wgpu
+from polygrad.dtype import DTypeLike, to_dtype
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -120,6 +122,40 @@ class Exchange(Base):
         [3.0, 3.0]
         """
         return cls(need(np.ndarray, "x", x, "a numpy array"))  # type: ignore[call-arg]
+
+    # With the package wgpu
+
+    def gpu_buffer(self) -> Any:
+        """Compute the tensor and return its memory as a GPUBuffer of the package wgpu.
+
+        It belongs to the device that Device.init was given, may be larger than the tensor, and has
+        its memory until the tensor moves or is freed: then it is the program's.
+        """
+        native, _ = wgpu("the device of Device.init", Device.gpu, "GPUDevice")
+        number = check(lib.poly_array_gpu_buffer(self._handle) or None, RuntimeError)
+        buffer, c = native.ffi.cast("WGPUBuffer", number), native.lib
+        c.wgpuBufferAddRef(buffer)
+        facts = c.wgpuBufferGetSize(buffer), c.wgpuBufferGetUsage(buffer), "unmapped"
+        return native.GPUBuffer("", buffer, Device.gpu, *facts)
+
+    @classmethod
+    def from_gpu_buffer(
+        cls, buffer: Any, shape: Any = None, dtype: DTypeLike = "float32", offset: int = 0
+    ) -> Self:
+        """Return a tensor on a GPUBuffer of the device that Device.init was given.
+
+        Both have the same memory. Its usage includes STORAGE, COPY_SRC and COPY_DST. offset, a
+        multiple of 256 bytes, is where the elements begin; without shape they are all that follow.
+        """
+        wgpu("the device of Device.init", Device.gpu, "GPUDevice")
+        (_, number), kind = wgpu("buffer", buffer, "GPUBuffer"), to_dtype(dtype)
+        if buffer.map_state != "unmapped":
+            raise wrong("buffer", f"it is {buffer.map_state}", "an unmapped one")
+        room = buffer.size - integer("offset", offset)
+        given = max(room, 0) // kind.itemsize if shape is None else shape
+        s = [integer("shape", size) for size in several(given)]
+        where = number, offset, room
+        return made(cls, lib.poly_array_of_gpu_buffer(CTX, kind.id, dims(s), len(s), *where))
 
     # To files and other processes
 

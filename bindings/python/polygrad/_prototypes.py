@@ -177,6 +177,7 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...], str]] = {
     "poly_array_detach": (c_void_p, (c_void_p,), "x"),
     "poly_array_to": (c_void_p, (c_void_p, c_int), "x device"),
     "poly_array_move": (c_int, (c_void_p, c_int), "x device"),
+    "poly_webgpu_init": (c_int, (c_char_p, c_int64, c_int64), "library adapter gpu"),
     "poly_array_gpu_buffer": (c_int64, (c_void_p,), "x"),
     "poly_array_of_gpu_buffer": (
         c_void_p,

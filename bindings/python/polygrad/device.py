@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import sys
+from typing import Any
+
 from polygrad import _prototypes as c
 from polygrad._graph import CTX
-from polygrad._library import caller, fail, lib, wrong
+from polygrad._library import caller, check, fail, lib, need, need_error, wrong
 
 _names: list[str] = [lib.poly_device_name(i).decode() for i in range(lib.poly_device_count())]
+
+
+def wgpu(argument: str, given: Any, kind: str) -> tuple[Any, int]:
+    """Return what the package wgpu calls its library by, and the handle of an object of it."""
+    native = sys.modules.get("wgpu.backends.wgpu_native")
+    if native is None or not isinstance(given, getattr(native, kind)):
+        raise need_error(argument, given, f"a {kind} of the package wgpu")
+    return native, int(native.ffi.cast("intptr_t", given._internal))
 
 
 class _Device:
@@ -16,6 +27,8 @@ class _Device:
     'CPU'
     """
 
+    gpu: Any = None  # wgpu's GPUDevice that WEBGPU is
+
     @property
     def DEFAULT(self) -> str:
         """The device of tensors that were put on none: CPU, or WEBGPU."""
@@ -23,8 +36,27 @@ class _Device:
 
     @DEFAULT.setter
     def DEFAULT(self, device: str) -> None:
-        if lib.poly_ctx_set_device(CTX, self.require(device)) != 0:
-            fail(RuntimeError)
+        check(lib.poly_ctx_set_device(CTX, self.require(device)), RuntimeError)
+
+    def init(self, name: str, device: Any = None) -> str:
+        """Open a device and return its name.
+
+        On webgpu device may be a GPUDevice of the package wgpu, with the limits of its adapter:
+        then both can use the same buffers, see Tensor.gpu_buffer. What only the device before has
+        is lost.
+        """
+        upper = self.canonicalize(need(str, "device", name, "the name of one"))
+        given: tuple[Any, ...] = (None, 0, 0)
+        if device is not None:
+            if upper != "WEBGPU":
+                raise wrong("device", device, f"None for {upper}")
+            native, gpu = wgpu("device", device, "GPUDevice")
+            given = native.lib_path.encode(), wgpu("device", device.adapter, "GPUAdapter")[1], gpu
+        if upper == "WEBGPU":
+            check(lib.poly_webgpu_init(*given), RuntimeError)
+            self.gpu = device
+        self.require(upper)
+        return upper
 
     def canonicalize(self, device: str | None) -> str:
         """Return the name of a device as Tensor.device has it; None means the default.
@@ -50,8 +82,7 @@ class _Device:
 
     def _move(self, array: int, device: str | None) -> None:
         """Put an array of the library on a device."""
-        if lib.poly_array_move(array, self.require(device)) != 0:
-            fail(RuntimeError)
+        check(lib.poly_array_move(array, self.require(device)), RuntimeError)
 
     def _of(self, array: int) -> str:
         """Return the name of the device of an array of the library."""

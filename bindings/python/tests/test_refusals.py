@@ -221,6 +221,7 @@ ALIASES = {
     "permute": "order", "flip": "axis", "repeat": "repeats", "expand": "shape", "pad_to": "shape",
     "reshape": "shape", "shrink_to": "shape", "view": "shape", "arange": "stop", "roll": "shifts",
     "Variable": "min_val|max_val", "one_hot": "x", "assign": "data|dtype", "to_": "to",
+    "init": "device",
     "CosineAnnealingLRWithWarmup": "lr", "MultiHeadAttention": "x|in_features",
     "TransformerBlock": "normalized_shape|out_features",
 }  # fmt: skip
@@ -242,6 +243,8 @@ LEFT = {
         "max_unpool2d",
         "dropout",
         "bitwise_not",
+        "gpu_buffer",
+        "from_gpu_buffer",
     },
     "Instance": {"mlp", "tabm", "nam", "train_step"},
 }

@@ -60,6 +60,7 @@ struct poly_api {
   PolyArray *(*poly_array_detach)(PolyArray *);
   PolyArray *(*poly_array_to)(PolyArray *, int);
   int (*poly_array_move)(PolyArray *, int);
+  int (*poly_webgpu_init)(const char *, int64_t, int64_t);
   int64_t (*poly_array_gpu_buffer)(PolyArray *);
   PolyArray *(*poly_array_of_gpu_buffer)(PolyCtx *, int, const int64_t *, int, int64_t, int64_t, int64_t);
   int (*poly_array_device)(PolyArray *);
@@ -672,6 +673,7 @@ struct poly_api {
   X(poly_array_detach) \
   X(poly_array_to) \
   X(poly_array_move) \
+  X(poly_webgpu_init) \
   X(poly_array_gpu_buffer) \
   X(poly_array_of_gpu_buffer) \
   X(poly_array_device) \

@@ -42,6 +42,9 @@ var spellings = map[string]spelling{
 	"numpy":  {javascript: "x.toArray()", r: "as.array(x)", golang: "Values[T](x)", c: "poly_array_read"},
 	"tolist": {r: "as.array(x)", golang: "Values[T](x)", c: "poly_array_read"},
 	"clone":  {c: "poly_array_clone"}, "detach": {c: "poly_array_detach"},
+	"gpu_buffer": {c: "poly_array_gpu_buffer", doc: "Compute the tensor; its memory as a buffer of WebGPU, of the device that Device.init was given."},
+	"from_gpu_buffer": {c: "poly_array_of_gpu_buffer",
+		doc: "A tensor on a buffer of WebGPU, of the device that Device.init was given: both have the same memory."},
 	"from_numpy":     {javascript: "new Tensor(typedArray)", r: "Tensor(array)", golang: "From(data, shape...)", c: "poly_array_new"},
 	"from_blob":      {golang: "Share(data, shape...)", c: "poly_array_share"},
 	"empty":          {r: "Tensor$empty(..., shape = NULL, dtype = NULL)", golang: "Zeros(shape)", c: "poly_array_new"},
@@ -65,7 +68,7 @@ var spellings = map[string]spelling{
 
 // beside are the methods that are no operations, by their topics.
 var beside = []struct{ topic, names string }{
-	{"Values and memory", "realize realize_async is_realized item tolist numpy data clone from_numpy from_dlpack from_blob from_url"},
+	{"Values and memory", "realize realize_async is_realized item tolist numpy data clone from_numpy from_dlpack from_blob from_url gpu_buffer from_gpu_buffer"},
 	{"Gradients", "requires_grad requires_grad_ backward grad gradient detach"},
 	{"Writes", "assign replace"},
 	{"Shape, type and device", "shape mT ndim size numel dtype element_size nbytes is_floating_point device to to_ to_device cpu cuda"},
