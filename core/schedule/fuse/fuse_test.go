@@ -109,6 +109,7 @@ func TestSoftmaxIsOneKernel(t *testing.T) {
 	if len(s.Slots) != 2 || s.ArenaBytes != 0 {
 		t.Errorf("%d slots and %d bytes of temporaries, expected input and output only", len(s.Slots), s.ArenaBytes)
 	}
+	g.expect(g.fused(options, softmax(g.in(64, 128).Exp2().Flip([]bool{false, true}), 1)), 1)
 	s = g.fused(options, softmax(g.in(64, 8), 1))
 	g.expect(s, 1)
 	if n := count(s, uop.Exp2); n != 2 || count(s, uop.Bufferize) != 0 {

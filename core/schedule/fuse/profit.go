@@ -3,6 +3,7 @@ package fuse
 import (
 	"slices"
 
+	"polygrad/core/symbolic"
 	"polygrad/core/uop"
 )
 
@@ -255,11 +256,28 @@ func contiguous(red *uop.UOp) bool {
 			continue
 		}
 		reads = true
-		if contiguousRun(u.Src[1].GetIdx(), red.Src[1:]) >= min(minContiguousRun, volume(red.Src[1:])) {
+		if at := u.Src[1].GetIdx(); contiguousRun(at, red.Src[1:]) >= min(minContiguousRun, volume(red.Src[1:])) || reversedRow(at, red.Src[1:]) {
 			return true
 		}
 	}
 	return !reads
+}
+
+// reversedRow reports whether an index runs through memory backwards along a reduction.
+func reversedRow(index *uop.UOp, rs []*uop.UOp) bool {
+	if len(rs) != 1 || sizeOf(rs[0]) < minContiguousRun {
+		return false
+	}
+	stride, known := int64(0), true
+	symbolic.EachTerm(index, 1, func(t *uop.UOp, factor int64) {
+		switch {
+		case t == rs[0]:
+			stride += factor
+		case t.InRange(rs[0]):
+			known = false
+		}
+	})
+	return known && stride == -1
 }
 
 // needsGather reports whether no loop of a reduction could be vectorized with all loads contiguous.
