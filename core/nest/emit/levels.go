@@ -103,6 +103,9 @@ func (im *emitter) levels(p *openBand, i int, es []*env) {
 	}
 	lv := p.Levels[i]
 	a := p.at(lv.Axis)
+	if i == len(p.Levels)-1 {
+		im.prefetchWindows(p, es[0])
+	}
 	switch lv.Kind {
 	case plan.Walk:
 		im.env = es[0]

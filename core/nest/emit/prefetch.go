@@ -1,6 +1,7 @@
 package emit
 
 import (
+	"polygrad/core/nest/analysis"
 	"polygrad/core/nest/ir"
 	"polygrad/core/nest/plan"
 	"polygrad/core/uop"
@@ -48,4 +49,39 @@ func (im *emitter) prefetchNextRow(p *openBand, copies []*env) {
 		e.linears.set(rng, linear{terms: []ir.Term{{V: v, Coef: 1}}})
 	}
 	im.prefetch(p.NextRow, next, 0)
+}
+
+// prefetchWindows prefetches what an iteration of a walked axis adds to windows, some iterations ahead.
+func (im *emitter) prefetchWindows(p *openBand, around *env) {
+	if p.Windows == nil {
+		return
+	}
+	outer := im.env
+	im.env = newEnv(around)
+	for _, a := range p.Axes {
+		if !a.Plain() {
+			im.env.linears.set(a.Region.Rng, linear{})
+		}
+	}
+	im.begin(p.Leaf)
+	for _, w := range p.Windows {
+		t := im.target(w.U.Src[0])
+		l := im.addressOf(t.index)
+		if l.lane != 0 || l.index != nil {
+			continue
+		}
+		size := t.buf.Kind.Size()
+		for at := int64(0); at < w.Bytes; at += plan.Line {
+			im.Prefetch(&ir.Place{Buf: t.buf, Terms: l.terms, Off: l.off + (plan.AheadBytes+at)/size})
+		}
+	}
+	im.env = outer
+}
+
+// begin sets the loops of a region to their first iteration.
+func (im *emitter) begin(r *analysis.Region) {
+	for _, in := range r.Loops() {
+		im.env.linears.set(in.Rng, linear{})
+		im.begin(in)
+	}
 }

@@ -78,6 +78,9 @@ func (p *Band) print(s *strings.Builder, k *Kernel) {
 	if p.RowsOf != nil {
 		fmt.Fprintf(s, "  the next rows of axis %d are prefetched for %d loads\n", p.RowsOf.Number, len(p.NextRow))
 	}
+	for _, w := range p.Windows {
+		fmt.Fprintf(s, "  a window is prefetched by %d bytes\n", w.Bytes)
+	}
 	fmt.Fprintf(s, "  %d transposed stores, %d around the caches, %d prefetches\n", len(p.transposed), len(p.Streams), len(p.Prefetch))
 }
 

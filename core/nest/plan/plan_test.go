@@ -88,6 +88,12 @@ func flipped(rows, columns int64) func(inputs) *uop.UOp {
 	}
 }
 
+func pooled(channels int64) func(inputs) *uop.UOp {
+	return func(in inputs) *uop.UOp {
+		return must(tensor.MaxPool(in(uop.Float32, 1, channels, 56, 56), []int64{3, 3}, tensor.Window{Stride: []int64{2, 2}}))
+	}
+}
+
 // places writes a number to a place for each element of the columns.
 func places(rows, columns int64) func(inputs) *uop.UOp {
 	return func(in inputs) *uop.UOp {
@@ -238,6 +244,12 @@ func TestDecisions(t *testing.T) {
 		{"parts of rows in their order", big, "", func(in inputs) *uop.UOp {
 			return in(f32, 1<<13, 1<<10).Shrink([]uop.Pair{{Hi: uop.N(1 << 13)}, {Hi: uop.N(1000)}}).ContiguousOp()
 		}, "!next rows"},
+		{"windows across lines are prefetched", big, "", pooled(2048), "a window is prefetched by 448 bytes"},
+		{"not those that the caches hold", big, "", pooled(2000), "!window"},
+		{"nor streams of whole vectors", big, "", func(in inputs) *uop.UOp {
+			return must(tensor.Max(in(f32, 1<<15, 4, 64), []int{1}, false))
+		}, "!window"},
+
 		{"transposed squares", big, "", transposed(16, 16), "of 16, tiles of 16 x 1, transposed"},
 		{"transposed squares not wanted", big, "t-1", transposed(64, 64), "!, transposed"},
 		{"too few rows for a square", big, "", transposed(15, 64), "!, transposed"},

@@ -114,17 +114,18 @@ func (pl *planner) region(r *analysis.Region, around *Band) {
 		if pl.Online == nil {
 			pl.region(p.Leaf, p)
 		}
-		pl.finish(p)
+		pl.finish(p, around)
 	}
 }
 
 // finish plans what depends on the layout of a band: stores, prefetches, accumulators.
-func (pl *planner) finish(p *Band) {
+func (pl *planner) finish(p, around *Band) {
 	if !pl.m.Invocations {
 		p.planTransposedStores(pl)
 		p.planInterleaved(pl)
 	}
 	p.planNextRow(pl)
+	p.planWindows(pl, around)
 	p.planStreams(pl)
 	p.planPrefetch(pl)
 	p.recordWays(pl)
@@ -494,6 +495,39 @@ func (p *Band) planNextRow(pl *planner) {
 		}
 		if s := across.Of(index); s.Irregular || s.Step < 0 || s.Step*b.Kind.Size() >= row+page {
 			p.NextRow, p.RowsOf = append(p.NextRow, x.U), rows
+		}
+	}
+}
+
+// largestWindow is the greatest number of elements of a window: the sums of longer loops are streams of their own.
+const largestWindow = 64
+
+// planWindows finds the loads of pools of what is larger than the caches: of vectors across lines, in several rows, of which the hardware finds
+// the order late. The walked axis is that around the vectors, in this band or in the one around it.
+func (p *Band) planWindows(pl *planner, around *Band) {
+	levels := p.Levels
+	if around != nil {
+		levels = append(slices.Clone(around.Levels), levels...)
+	}
+	n := len(levels)
+	if pl.m.Stream == 0 || n < 2 || levels[n-2].Kind != Walk || levels[n-1].Kind != Tiles || p.Joined != nil || p.MultiPass != nil || p.Product != nil || len(p.Packs) > 0 {
+		return
+	}
+	along, across := pl.Slopes(levels[n-2].Axis.Region.Rng), pl.Slopes(levels[n-1].Axis.Region.Rng)
+	known := map[*ir.Buffer]bool{}
+	for _, x := range p.Leaf.Accesses(1, nil) {
+		b, index, _, ok := pl.AddressOf(x.U.Src[0])
+		if !ok || b == nil || x.U.Op != uop.Load || b.Param < 0 || x.Times < 2 || x.Times > largestWindow || known[b] || b.Size*b.Kind.Size() < pl.m.Stream/4*3 {
+			continue
+		}
+		// The hardware reads a stream of whole vectors as fast.
+		s, stream := along.Of(index), int64(x.Times)*levels[n-1].Axis.Count
+		if s.Step == stream && across.Of(index).Step == 1 {
+			continue
+		}
+		if !s.Irregular && s.Step > 0 && s.Step*b.Kind.Size() <= mostNextRow/8 {
+			known[b] = true
+			p.Windows = append(p.Windows, Window{x.U, s.Step * b.Kind.Size()})
 		}
 	}
 }
