@@ -294,11 +294,12 @@ def run_webgpu() -> Tally:
     settings = {"POLY_WEBGPU": str(library), "VK_ICD_FILENAMES": str(driver)}
     total = go_test(["-run=WebGPU", *(f"./{package}" for package in packages)], settings)
     # The table of operations has run in Go. Kernels of GPUs are merged where that pays there.
-    fast = [name for name in FAST_FILES if name != "table"]
-    files = [f"bindings/python/tests/test_{name}.py" for name in fast]
+    names = [*(name for name in FAST_FILES if name != "table"), "variable", "programs"]
+    files = [f"bindings/python/tests/test_{name}.py" for name in names]
     files += ["tests/test_examples.py::test_gpt2_writes_a_token_in_one_submit"]
-    rest = ["-k", "not keeps_its_number_of_kernels"]
-    total += pytest("webgpu", [*files, *rest], {**settings, "POLY_DEVICE": "webgpu"})
+    rest = ["-k", "not keeps_its_number_of_kernels and not on_other_devices"]
+    on_gpu = {**settings, "POLY_DEVICE": "webgpu", "POLY_PROGRAMS": "60"}
+    total += pytest("webgpu", [*files, *rest], on_gpu)
     path = os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")])
     return total + pytest("wgpu", [WGPU], {**settings, "PYTHONPATH": path.rstrip(os.pathsep)})
 

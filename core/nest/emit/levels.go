@@ -314,7 +314,7 @@ func (im *emitter) walkLoop(p *openBand, i int, es []*env) {
 	a := p.at(p.Levels[i].Axis)
 	count := im.count(a.Region)
 	switch {
-	case p.Items == i && a.Dynamic:
+	case p.Items == i && a.Dynamic && p.Joined == nil:
 		count = im.dynamicItems(count, im.Int(ir.I64, 0)).count
 	case p.Items == i:
 		count = im.New(ir.Items, ir.I64, 1, 0)
@@ -329,13 +329,22 @@ func (im *emitter) walkLoop(p *openBand, i int, es []*env) {
 		iter := im.itemIter(p, i, l)
 		switch {
 		case p.Items == i && p.Joined != nil:
-			// One item is an iteration of each axis.
+			// One item is an iteration of each axis, if a dynamic one has so many.
+			live := im.Int(ir.I64, 1)
+			take := func(q *plan.Axis, at *ir.Value) {
+				bind(q.Region.Rng, linear{terms: []ir.Term{{V: at, Coef: 1}}})
+				if q.Dynamic {
+					live = im.Do(ir.Where, ir.I64, im.Do(ir.Less, ir.Bool, at, im.count(q.Region)), live, im.Int(ir.I64, 0))
+				}
+			}
 			for _, q := range slices.Backward(p.Joined) {
 				n := im.Int(ir.I64, q.Count)
-				bind(q.Region.Rng, linear{terms: []ir.Term{{V: im.Do(ir.Mod, ir.I64, iter, n), Coef: 1}}})
+				take(q, im.Do(ir.Mod, ir.I64, iter, n))
 				iter = im.Do(ir.Div, ir.I64, iter, n)
 			}
-			bind(a.Region.Rng, linear{terms: []ir.Term{{V: iter, Coef: 1}}})
+			take(a.Axis, iter)
+			im.emitIf(a.Region.Label()+" exists", live, func() { im.levels(p, i+1, inner) })
+			return
 		case iter != l.Iter:
 			bind(a.Region.Rng, im.addLinear(linear{terms: []ir.Term{{V: l.Iter, Coef: 1}}}, linear{terms: []ir.Term{{V: im.New(ir.First, ir.I64, 1, 0), Coef: 1}}}, 1))
 		default:

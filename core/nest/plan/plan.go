@@ -545,7 +545,7 @@ func (pl *planner) chooseItems(p *Band) {
 	p.used.items = shareable
 	n := p.Levels[at].Iterations()
 	pl.Setup = pl.setupShare(p, at)
-	for next := p.joinable(at, n, pl.mostItems()); next != nil; next = p.joinable(at, n, pl.mostItems()) {
+	for next := pl.joinable(p, at, n); next != nil; next = pl.joinable(p, at, n) {
 		p.Joined = append(p.Joined, next)
 		n *= next.Count
 		p.Levels = slices.Delete(p.Levels, at+1, at+2)
@@ -556,13 +556,21 @@ func (pl *planner) chooseItems(p *Band) {
 }
 
 // joinable returns the axis that can be collapsed with a level of n work items, nil for none or if those are enough.
-func (p *Band) joinable(at int, n, enough int64) *Axis {
-	if len(p.Levels) > at+1 && p.Levels[at].Kind == Walk && !p.Levels[at].Axis.Dynamic && n < enough && (len(p.Joined) == 0 || enough > manyItems) {
-		if next := p.Levels[at+1]; next.Kind == Walk && !next.Axis.Dynamic && next.Axis.Count > 0 && !next.Axis.ordered {
-			return next.Axis
+func (pl *planner) joinable(p *Band, at int, n int64) *Axis {
+	if len(p.Levels) == at+1 || p.Levels[at].Kind != Walk || p.Levels[at+1].Kind != Walk {
+		return nil
+	}
+	a, next, enough := p.Levels[at].Axis, p.Levels[at+1].Axis, pl.mostItems()
+	if a.Dynamic || next.Dynamic || slices.ContainsFunc(p.Joined, func(a *Axis) bool { return a.Dynamic }) {
+		// Work items for the greatest number of iterations, of which there may be few: no more than fill the processor.
+		if enough = usualLanes * pl.m.Workgroups; !pl.m.Invocations {
+			return nil
 		}
 	}
-	return nil
+	if n >= enough || next.Count <= 0 || next.ordered || len(p.Joined) > 0 && !pl.m.Invocations {
+		return nil
+	}
+	return next
 }
 
 // manyRows reports whether threads should share the rows of level i rather than the columns of level at. With shared columns each thread

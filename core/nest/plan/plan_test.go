@@ -32,6 +32,12 @@ func planOf(t *testing.T, m ir.Machine, c plan.Choice, build func(in inputs) *uo
 // planAt plans a kernel of a graph, counted from the last.
 func planAt(t *testing.T, m ir.Machine, c plan.Choice, build func(in inputs) *uop.UOp, fromLast int) *plan.Kernel {
 	t.Helper()
+	return planAs(t, m, c, build, fromLast, false)
+}
+
+// planAs is planAt for a kernel that is plain or not.
+func planAs(t *testing.T, m ir.Machine, c plan.Choice, build func(in inputs) *uop.UOp, fromLast int, plain bool) *plan.Kernel {
+	t.Helper()
 	g := symbolic.NewGraph()
 	v := build(func(dt *uop.DType, dims ...int64) *uop.UOp {
 		s := uop.ShapeOf(dims...)
@@ -54,7 +60,7 @@ func planAt(t *testing.T, m ir.Machine, c plan.Choice, build func(in inputs) *uo
 	if err != nil {
 		t.Fatal(err)
 	}
-	k, err := plan.Make(f, m, wanted, false)
+	k, err := plan.Make(f, m, wanted, plain)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -482,13 +488,15 @@ func TestDynamicRows(t *testing.T) {
 		{"too few of them", big, 31, 1, "!passes"},
 		{"columns of variable number are packed tile by tile", big, -1024, 2, "loop over tiles of axis 2, shared by threads\n  pack LOAD for columns, 1024 steps\n"},
 		{"few of them are not packed", big, -48, 2, "!pack"},
+		{"GPUs share rows and columns of variable number", ir.WebGPU, -256, 2, "loop over iterations of axis 1, shared by threads with axis 2\n"},
+		{"but no more of them than keep one busy", ir.WebGPU, -1 << 15, 2, "loop over iterations of axis 1, shared by threads\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			build := rowsUpTo(c.rows, 1024, 1024)
 			if c.rows < 0 {
 				build = squareUpTo(-c.rows, 1024)
 			}
-			if p := planAt(t, c.m, "", build, c.fromLast).String(); strings.Contains(p, strings.TrimPrefix(c.want, "!")) == strings.HasPrefix(c.want, "!") {
+			if p := planAs(t, c.m, "", build, c.fromLast, c.m.Invocations).String(); strings.Contains(p, strings.TrimPrefix(c.want, "!")) == strings.HasPrefix(c.want, "!") {
 				t.Errorf("expected %q in\n%s", c.want, p)
 			}
 		})

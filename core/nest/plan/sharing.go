@@ -65,7 +65,7 @@ func (pl *planner) fastestShared(p *Band, levels []int64) int {
 	products, packs := pl.productWork(p)
 	best, at := 0.0, -1
 	for _, i := range levels {
-		part := p.maxThreadShare(int(i), int64(pl.m.Threads))
+		part := pl.maxThreadShare(p, int(i))
 		sum := products * part
 		for _, o := range packs {
 			if c := o.cost * p.packTimes(o); o.at > int(i) {
@@ -82,12 +82,12 @@ func (pl *planner) fastestShared(p *Band, levels []int64) int {
 }
 
 // maxThreadShare is the largest share of a level's iterations that one thread gets.
-func (p *Band) maxThreadShare(i int, threads int64) float64 {
+func (pl *planner) maxThreadShare(p *Band, i int) float64 {
 	l := p.Levels[i]
 	n, size, all := l.Iterations(), int64(1), l.Axis.Count
 	switch l.Kind {
 	case Walk:
-		if next := p.joinable(i, n, manyItems); next != nil {
+		if next := pl.joinable(p, i, n); next != nil {
 			n, all = n*next.Count, all*next.Count
 		}
 	case Tiles:
@@ -95,6 +95,7 @@ func (p *Band) maxThreadShare(i int, threads int64) float64 {
 	case Blocks:
 		size = l.Axis.Tile() * l.Axis.Group
 	}
+	threads := int64(pl.m.Threads)
 	return float64(min((n+threads-1)/threads*size, all)) / float64(all)
 }
 
