@@ -315,7 +315,7 @@ func (t *Tensor) BitwiseXor(x any, opts ...Option) *Tensor { return t.call1(opBi
 // Options: WithReverse (false).
 func (t *Tensor) ShiftLeft(x any, opts ...Option) *Tensor { return t.call1(opShiftLeft, opts, x) }
 
-// ShiftRight returns x shifted to the right by y bits, for integers; signed ones are rounded down, and are 0 or -1 where y is the number of bits or more.
+// ShiftRight returns x shifted to the right by y bits, for integers: x / 2^y rounded down, for y from 0 on.
 // Options: WithReverse (false).
 func (t *Tensor) ShiftRight(x any, opts ...Option) *Tensor { return t.call1(opShiftRight, opts, x) }
 

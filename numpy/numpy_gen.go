@@ -161,7 +161,7 @@ func BitwiseLeftShift(x *polygrad.Tensor, y any) *polygrad.Tensor {
 	return call("numpy.bitwise_left_shift", []any{x, y})[0]
 }
 
-// BitwiseRightShift returns x shifted to the right by y bits, for integers; signed ones are rounded down, and are 0 or -1 where y is the number of bits or more.
+// BitwiseRightShift returns x shifted to the right by y bits, for integers: x / 2^y rounded down, for y from 0 on.
 func BitwiseRightShift(x *polygrad.Tensor, y any) *polygrad.Tensor {
 	return call("numpy.bitwise_right_shift", []any{x, y})[0]
 }

@@ -68,10 +68,7 @@ export class Methods {
   lshift(x: Operand, options: { reverse?: boolean }): Tensor
   lshift(options: { x: Operand, reverse?: boolean }): Tensor
 
-  /**
-   * x shifted to the right by y bits, for integers; signed ones are rounded down, and are 0 or -1 where y is the number of bits or
-   * more.
-   */
+  /** x shifted to the right by y bits, for integers: x / 2^y rounded down, for y from 0 on. */
   rshift(x: Operand, reverse?: boolean): Tensor
   rshift(x: Operand, options: { reverse?: boolean }): Tensor
   rshift(options: { x: Operand, reverse?: boolean }): Tensor

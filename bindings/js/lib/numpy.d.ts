@@ -153,10 +153,7 @@ export function bitwiseXor(x: Tensor, y: Operand | { y: Operand }): Tensor
 /** x shifted to the left by y bits, for integers: 0 where y is the number of bits or more. */
 export function bitwiseLeftShift(x: Tensor, y: Operand | { y: Operand }): Tensor
 
-/**
- * x shifted to the right by y bits, for integers; signed ones are rounded down, and are 0 or -1 where y is the number of bits or
- * more.
- */
+/** x shifted to the right by y bits, for integers: x / 2^y rounded down, for y from 0 on. */
 export function bitwiseRightShift(x: Tensor, y: Operand | { y: Operand }): Tensor
 
 /** Where x < y: bool. */

@@ -602,7 +602,7 @@ class Methods(Base):
         return self._call1(LSHIFT, operand(x, self), reverse)
 
     def rshift(self, x: Operand, reverse: _bool = False) -> Self:
-        """x shifted to the right by y bits, for integers; signed ones are rounded down, and are 0 or -1 where y is the number of bits or more."""
+        """x shifted to the right by y bits, for integers: x / 2^y rounded down, for y from 0 on."""
         return self._call1(RSHIFT, operand(x, self), reverse)
 
     def eq(self, x: Operand) -> Self:

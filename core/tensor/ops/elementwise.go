@@ -99,7 +99,7 @@ With rounding_mode "trunc" (towards zero) or "floor" (down) the result keeps the
 	binary("bitwise_or", "Bitwise x or y, for integers and bools.", tensor.BitOr, tensor.BeyondWraps),
 	binary("bitwise_xor", "Bitwise exclusive or of x and y, for integers and bools.", tensor.BitXor, tensor.BeyondWraps),
 	withConst("lshift", "x shifted to the left by y bits, for integers: 0 where y is the number of bits or more.", tensor.ShiftLeft, shiftBy(tensor.ShiftLeftConst, tensor.ShiftLeft)),
-	withConst("rshift", "x shifted to the right by y bits, for integers; signed ones are rounded down, and are 0 or -1 where y is the number of bits or more.", tensor.ShiftRight, shiftBy(tensor.ShiftRightConst, tensor.ShiftRight)),
+	withConst("rshift", "x shifted to the right by y bits, for integers: x / 2^y rounded down, for y from 0 on.", tensor.ShiftRight, shiftBy(tensor.ShiftRightConst, tensor.ShiftRight)),
 	comparison("lt", "Where x < y: bool.", tensor.Lt, tensor.BeyondCompares),
 	comparison("le", "Where x <= y: bool.", tensor.Le, tensor.BeyondCompares),
 	comparison("gt", "Where x > y: bool.", tensor.Gt, tensor.BeyondCompares),

@@ -722,7 +722,7 @@ def bitwise_left_shift(x: Operand, y: Operand) -> Tensor:
 
 
 def bitwise_right_shift(x: Operand, y: Operand) -> Tensor:
-    """x shifted to the right by y bits, for integers; signed ones are rounded down, and are 0 or -1 where y is the number of bits or more."""
+    """x shifted to the right by y bits, for integers: x / 2^y rounded down, for y from 0 on."""
     return combine(array(x, y), POLY_SHR, y, False)
 
 
