@@ -256,7 +256,7 @@ def test_errors_of_the_program_are_its_own(gpu):
     assert (t + 1).tolist() == [2, 3]
 
 
-def test_the_example_of_the_guide():
+def test_the_example_of_the_guide(shared):
     guide = Path(__file__).parents[3] / "docs" / "guide" / "gpu.md"
     (example,) = (
         b for b in re.findall(r"```python\n(.*?)```", guide.read_text(), re.S) if "wgpu" in b
@@ -274,7 +274,7 @@ gpu = wgpu.gpu.request_adapter_sync().request_device_sync()
 """
 
 
-def test_a_program_ends_while_much_is_pending(gpu):
+def test_a_program_ends_while_much_is_pending(shared):
     pending = """
 Device.init("webgpu", gpu)
 x = Tensor.rand(256, 256, device="webgpu")
@@ -289,7 +289,7 @@ print("end")
     assert (done.returncode, done.stdout) == (0, b"end\n"), done.stderr.decode()
 
 
-def test_a_device_is_given_before_its_buffers():
+def test_a_device_is_given_before_its_buffers(shared):
     early = """
 x = Tensor([1.0])
 for use in x.gpu_buffer, lambda: Tensor.from_gpu_buffer(None):
