@@ -58,7 +58,8 @@ func (f *Facts) Work() (flops, bytes float64) {
 	return f.flops(f.Tree), bytes
 }
 
-// hasWide reports whether vectors of 64-bit elements may be needed; indices of type uint32 are computed in 64 bits.
+// hasWide reports whether vectors of 64-bit elements may be needed; indices of type uint32 are computed in 64 bits. A value that is the same
+// in all iterations, as the cast of a stored sum, is a scalar.
 func hasWide(list []*uop.UOp) bool {
 	for _, u := range list {
 		switch u.Op {
@@ -74,7 +75,7 @@ func hasWide(list []*uop.UOp) bool {
 		if u.Op == uop.Store {
 			dt = u.Src[1].DType
 		}
-		if k, ok := ir.KindOf[dt.Scalar()]; ok && !dt.IsPtr() && k.Size() == 8 {
+		if k, ok := ir.KindOf[dt.Scalar()]; ok && !dt.IsPtr() && k.Size() == 8 && len(u.Ranges()) > 0 {
 			return true
 		}
 	}

@@ -556,3 +556,18 @@ func TestWorkgroups(t *testing.T) {
 		})
 	}
 }
+
+// A number of 64 bits that all iterations read leaves vectors of 32-bit elements whole; elements of 64 bits do not.
+func TestLanesBesideWideNumbers(t *testing.T) {
+	for _, c := range []struct {
+		n     int64
+		lanes int
+	}{{1, 16}, {4096, 8}} {
+		k := planOf(t, ir.AVX512, plan.Choice(""), func(in inputs) *uop.UOp {
+			return in(uop.Float32, 4096).Add(in(uop.Int64, c.n).Expand(uop.ShapeOf(4096)).Cast(uop.Float32))
+		})
+		if k.Lanes != c.lanes {
+			t.Errorf("%d numbers: %d lanes, expected %d", c.n, k.Lanes, c.lanes)
+		}
+	}
+}
