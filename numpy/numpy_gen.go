@@ -18,10 +18,6 @@ func Imag(x *polygrad.Tensor) *polygrad.Tensor { return call("numpy.imag", []any
 // Conj returns the complex conjugate; real numbers are their own.
 func Conj(x *polygrad.Tensor) *polygrad.Tensor { return call("numpy.conj", []any{x})[0] }
 
-// Angle returns the angle of complex numbers with the positive real axis, in [-pi, pi].
-// That of real numbers is 0, or pi below 0.
-func Angle(x *polygrad.Tensor) *polygrad.Tensor { return call("numpy.angle", []any{x})[0] }
-
 // Acos returns the arc cosine, in [0, pi].
 func Acos(x *polygrad.Tensor) *polygrad.Tensor { return call("numpy.acos", []any{x})[0] }
 
@@ -216,6 +212,14 @@ func Remainder(x *polygrad.Tensor, y any) *polygrad.Tensor {
 // TruncMod returns the remainder of x / y with the sign of x.
 func TruncMod(x *polygrad.Tensor, y any) *polygrad.Tensor { return call("numpy.fmod", []any{x, y})[0] }
 
+// Angle returns the angle of complex numbers with the positive real axis, in [-pi, pi].
+// That of real numbers is 0, or pi below 0.
+// In degrees with deg.
+// Options: WithDeg (false).
+func Angle(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("numpy.angle", []any{x}, opts...)[0]
+}
+
 // Ceil returns x rounded up.
 func Ceil(x *polygrad.Tensor) *polygrad.Tensor { return call("numpy.ceil", []any{x})[0] }
 
@@ -404,8 +408,8 @@ func Min(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.min", []any{x}, opts...)[0]
 }
 
-// Mean returns the mean along axes; integers give float32.
-// Options: WithAxis, WithKeepdims (false).
+// Mean returns the mean along axes, of the elements in dtype if given; integers give float32.
+// Options: WithAxis, WithKeepdims (false), WithDType.
 func Mean(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.mean", []any{x}, opts...)[0]
 }
@@ -423,13 +427,13 @@ func All(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 }
 
 // Var returns the variance along axes: the sum of squared deviations divided by count - correction.
-// Options: WithAxis, WithCorrection (0), WithKeepdims (false).
+// Options: WithAxis, WithCorrection (0), WithKeepdims (false), WithDdof, WithDType.
 func Var(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.var", []any{x}, opts...)[0]
 }
 
 // Std returns the square root of the variance.
-// Options: WithAxis, WithCorrection (0), WithKeepdims (false).
+// Options: WithAxis, WithCorrection (0), WithKeepdims (false), WithDdof, WithDType.
 func Std(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.std", []any{x}, opts...)[0]
 }
@@ -531,13 +535,13 @@ func Nanmean(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 }
 
 // Nanvar returns the variance along axes of the elements that are not NaN.
-// Options: WithAxis, WithCorrection (0), WithKeepdims (false).
+// Options: WithAxis, WithCorrection (0), WithKeepdims (false), WithDdof, WithDType.
 func Nanvar(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.nanvar", []any{x}, opts...)[0]
 }
 
 // Nanstd returns the standard deviation along axes of the elements that are not NaN.
-// Options: WithAxis, WithCorrection (0), WithKeepdims (false).
+// Options: WithAxis, WithCorrection (0), WithKeepdims (false), WithDdof, WithDType.
 func Nanstd(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.nanstd", []any{x}, opts...)[0]
 }
@@ -632,8 +636,8 @@ func Unwrap(p *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 }
 
 // Interp returns the piecewise linear function through the points (xp, fp), for ascending xp.
-// left and right are its values outside, those at the ends unless given.
-// Options: WithLeft, WithRight.
+// left and right are its values outside, those at the ends unless given. With a period, points may be in any order, and there is no outside.
+// Options: WithLeft, WithRight, WithPeriod.
 func Interp(x *polygrad.Tensor, xp *polygrad.Tensor, fp *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.interp", []any{x, xp, fp}, opts...)[0]
 }
@@ -991,6 +995,7 @@ func Packbits(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 }
 
 // Unpackbits returns the bits of bytes along an axis, uint8: all, or the first count.
+// A count below 0 leaves out so many at the end.
 // Options: WithAxis, WithCount, WithBitorder (big).
 func Unpackbits(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.unpackbits", []any{x}, opts...)[0]
@@ -1169,11 +1174,14 @@ func WithCorrection(correction float64) polygrad.Option {
 // WithCount is the argument count of Unpackbits.
 func WithCount(count int) polygrad.Option { return polygrad.Arg("count", count) }
 
-// WithDdof is the argument ddof of Cov.
+// WithDdof is the argument ddof of Var, Std, Nanvar, Nanstd, Cov.
 func WithDdof(ddof float64) polygrad.Option { return polygrad.Arg("ddof", ddof) }
 
 // WithDecimals is the argument decimals of Round.
 func WithDecimals(decimals int) polygrad.Option { return polygrad.Arg("decimals", decimals) }
+
+// WithDeg is the argument deg of Angle.
+func WithDeg(deg bool) polygrad.Option { return polygrad.Arg("deg", deg) }
 
 // WithDensity is the argument density of Histogram.
 func WithDensity(density bool) polygrad.Option { return polygrad.Arg("density", density) }
@@ -1184,7 +1192,7 @@ func WithDescending(descending bool) polygrad.Option { return polygrad.Arg("desc
 // WithDiscont is the argument discont of Unwrap.
 func WithDiscont(discont float64) polygrad.Option { return polygrad.Arg("discont", discont) }
 
-// WithDType is the argument dtype of Sum, Prod, CumulativeSum, CumulativeProd, Nancumsum, Nancumprod and others.
+// WithDType is the argument dtype of Sum, Prod, Mean, Var, Std, Nanvar and others.
 func WithDType(dtype polygrad.DType) polygrad.Option { return polygrad.Arg("dtype", dtype) }
 
 // WithEdgeOrder is the argument edge_order of Gradient.
@@ -1254,7 +1262,7 @@ func WithNeginf(neginf float64) polygrad.Option { return polygrad.Arg("neginf", 
 // WithOffset is the argument offset of Diagonal, Trace.
 func WithOffset(offset int) polygrad.Option { return polygrad.Arg("offset", offset) }
 
-// WithPeriod is the argument period of Unwrap.
+// WithPeriod is the argument period of Unwrap, Interp.
 func WithPeriod(period float64) polygrad.Option { return polygrad.Arg("period", period) }
 
 // WithPosinf is the argument posinf of NanToNum.

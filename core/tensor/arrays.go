@@ -127,6 +127,7 @@ func Put(x, at, values *uop.UOp) (r *uop.UOp, err error) {
 func Deleted(x *uop.UOp, at []int64, axis int) (r *uop.UOp, err error) {
 	defer guard("Deleted", &err)
 	need("x", x)
+	needAxes("x", x)
 	axis = axisOf("axis", axis, len(x.Shape()))
 	n := intSize("axis", x.Shape(), axis)
 	gone := map[int64]bool{}
@@ -157,6 +158,7 @@ func Deleted(x *uop.UOp, at []int64, axis int) (r *uop.UOp, err error) {
 func Inserted(x *uop.UOp, at []int64, values *uop.UOp, axis int) (r *uop.UOp, err error) {
 	defer guard("Inserted", &err)
 	needSame("operands", x, values)
+	needAxes("x", x)
 	axis = axisOf("axis", axis, len(x.Shape()))
 	n := intSize("axis", x.Shape(), axis)
 	places := make([]int64, len(at))
@@ -370,4 +372,11 @@ func VecDot(x, y *uop.UOp, axis int) (r *uop.UOp, err error) {
 	}
 	x, y = matchTypes(x, y)
 	return cast(sum(mul(conj(x), y), []int{axis}, false), x.DType), nil
+}
+
+// needAxes refuses scalars.
+func needAxes(arg string, x *uop.UOp) {
+	if len(x.Shape()) == 0 {
+		fail(arg, "is a scalar, expected 1 dimension or more")
+	}
 }

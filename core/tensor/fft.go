@@ -289,9 +289,7 @@ func (o Norm) factor(n int64, inverse bool) float64 {
 // the computation, shaped (batch, n, beside).
 func fourierOperand(z complexPlanes, n int64, axis int) (padded complexPlanes, shape uop.Shape, at int, batch, size, beside int64) {
 	dims := intShape("x", z.re.Shape())
-	if len(dims) == 0 {
-		fail("x", "is a scalar, expected 1 dimension or more")
-	}
+	needAxes("x", z.re)
 	at = axisOf("axis", axis, len(dims))
 	if n == 0 {
 		n = dims[at]
@@ -412,9 +410,7 @@ func InverseHermitianFFT(x *uop.UOp, n int64, axis int, norm Norm) (r *uop.UOp, 
 }
 
 func inverseRealFFT(z complexPlanes, n int64, axis int, norm Norm) *uop.UOp {
-	if len(z.re.Shape()) == 0 {
-		fail("x", "is a scalar, expected 1 dimension or more")
-	}
+	needAxes("x", z.re)
 	if n == 0 {
 		n = 2 * (intShape("x", z.re.Shape())[axisOf("axis", axis, len(z.re.Shape()))] - 1)
 	}

@@ -56,9 +56,7 @@ func stack(ts []*uop.UOp, axis int) *uop.UOp {
 func split(x *uop.UOp, sizes []int64, axis int) []*uop.UOp {
 	s := x.Shape()
 	axis = axisOf("dim", axis, len(s))
-	if len(s) == 0 {
-		fail("x", "is a scalar, expected 1 dimension or more")
-	}
+	needAxes("x", x)
 	n, total := intSize("dim", s, axis), int64(0)
 	for _, v := range sizes {
 		if v < 0 || v > n {
@@ -82,9 +80,7 @@ func split(x *uop.UOp, sizes []int64, axis int) []*uop.UOp {
 func splitEvery(x *uop.UOp, size int64, axis int) []*uop.UOp {
 	s := x.Shape()
 	axis = axisOf("dim", axis, len(s))
-	if len(s) == 0 {
-		fail("x", "is a scalar, expected 1 dimension or more")
-	}
+	needAxes("x", x)
 	n := intSize("dim", s, axis)
 	if size < 0 || size == 0 && n > 0 {
 		fail("size", "%d, expected 1 or more", size)
@@ -110,9 +106,7 @@ func needParts(arg string, value, parts int64) {
 func chunk(x *uop.UOp, n int64, axis int) []*uop.UOp {
 	s := x.Shape()
 	axis = axisOf("dim", axis, len(s))
-	if len(s) == 0 {
-		fail("x", "is a scalar, expected 1 dimension or more")
-	}
+	needAxes("x", x)
 	if n < 1 {
 		fail("chunks", "%d, expected 1 or more", n)
 	}

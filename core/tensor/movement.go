@@ -322,9 +322,7 @@ func flatten(x *uop.UOp, from, to int) *uop.UOp {
 func unflatten(x *uop.UOp, axis int, sizes uop.Shape) *uop.UOp {
 	s := x.Shape()
 	axis = axisOf("dim", axis, len(s))
-	if len(s) == 0 {
-		fail("x", "is a scalar, expected 1 dimension or more")
-	}
+	needAxes("x", x)
 	return reshape(x, joinShapes(s[:axis], sizes, s[axis+1:]))
 }
 
@@ -356,9 +354,7 @@ func repeat(x *uop.UOp, reps []uop.Sint) *uop.UOp {
 func repeatInterleave(x *uop.UOp, n int64, axis int) *uop.UOp {
 	s := x.Shape()
 	axis = axisOf("dim", axis, len(s))
-	if len(s) == 0 {
-		fail("x", "is a scalar, expected 1 dimension or more")
-	}
+	needAxes("x", x)
 	if n < 0 {
 		fail("repeats", "%d, expected 0 or more", n)
 	}

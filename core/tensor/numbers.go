@@ -165,6 +165,7 @@ func BitCount(x *uop.UOp) (*uop.UOp, error) {
 func PackBits(x *uop.UOp, axis int, little bool) (r *uop.UOp, err error) {
 	defer guard("PackBits", &err)
 	need("x", x)
+	needAxes("x", x)
 	needBits("x", x)
 	axis = axisOf("axis", axis, len(x.Shape()))
 	n := intSize("axis", x.Shape(), axis)
@@ -185,6 +186,7 @@ func PackBits(x *uop.UOp, axis int, little bool) (r *uop.UOp, err error) {
 func UnpackBits(x *uop.UOp, axis int, count int64, little bool) (r *uop.UOp, err error) {
 	defer guard("UnpackBits", &err)
 	need("x", x)
+	needAxes("x", x)
 	if x.DType != uop.Uint8 {
 		fail("x", "is %s, expected uint8", x.DType)
 	}
@@ -199,8 +201,8 @@ func UnpackBits(x *uop.UOp, axis int, count int64, little bool) (r *uop.UOp, err
 	wide := unsqueeze(cast(x, uop.Int32), axis+1)
 	bits := bitAnd(shift(uop.Shr, broadcastTo(wide, withSize(wide.Shape(), axis+1, 8)), broadcastTo(cast(reshape(place, at), uop.Int32), withSize(wide.Shape(), axis+1, 8))), 1)
 	r = cast(flatten(bits, axis, axis+1), uop.Uint8)
-	if count >= 0 {
-		if count <= n {
+	if count != n {
+		if count < n {
 			r = shrinkAxis(r, axis, uop.N(0), uop.N(count))
 		} else {
 			r = padAxis(r, axis, 0, count-n, 0)

@@ -349,7 +349,7 @@ func Quantile(x *uop.UOp, q float64, axis int, keepdim bool) (r *uop.UOp, err er
 	}
 	if float64(below) < place {
 		// Infinity less infinity is NaN. Of equal numbers each has its share of the gradient.
-		r = where(sameInfinity(r, above), r, add(r, mul(sub(above, r), place-float64(below))))
+		r = where(remainsInfinite(r, above), r, add(r, mul(sub(above, r), place-float64(below))))
 	}
 	r = where(nan, math.NaN(), r)
 	if !keepdim {

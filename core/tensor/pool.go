@@ -102,9 +102,7 @@ func ceil64(a, b int64) int64 { return uop.Int(a).Neg().FloorDiv(uop.Int(b)).Neg
 func unfold(x *uop.UOp, axis int, size, step int64) *uop.UOp {
 	s := x.Shape()
 	axis = axisOf("dim", axis, len(s))
-	if len(s) == 0 {
-		fail("x", "is a scalar, expected 1 dimension or more")
-	}
+	needAxes("x", x)
 	if n := intSize("dim", s, axis); size < 0 || size > n {
 		fail("size", "%d is out of range for axis %d, expected 0 to %d", size, axis, n)
 	}

@@ -95,8 +95,8 @@ func Quantiles(x, q *uop.UOp, axes []int, keepdims bool, method string, skipNaN 
 		nan = isNaN(shrinkAxis(sorted, last, uop.N(n-1), uop.N(n)))
 	}
 	share := cast(of(sub(place, below)), x.DType)
-	// Infinity less infinity is NaN. Of equal numbers each has its share of the gradient.
-	r = where(bitOr(sameInfinity(lo, hi), eq(share, 0)), lo, where(eq(share, 1), hi, add(lo, mul(sub(hi, lo), share))))
+	// Of equal numbers each has its share of the gradient.
+	r = where(bitOr(remainsInfinite(lo, hi), eq(share, 0)), lo, where(eq(share, 1), hi, add(lo, mul(sub(hi, lo), share))))
 	if !skipNaN {
 		r = where(nan, math.NaN(), r)
 	}
@@ -108,7 +108,8 @@ func Quantiles(x, q *uop.UOp, axes []int, keepdims bool, method string, skipNaN 
 	return back(r, keepdims), nil
 }
 
-func sameInfinity(x, y *uop.UOp) *uop.UOp { return bitAnd(eq(x, y), logicalNot(isFinite(x))) }
+// remainsInfinite reports where x is infinite and all between it and y is x, too: where y is not the other infinity. A sum is NaN there.
+func remainsInfinite(x, y *uop.UOp) *uop.UOp { return bitAnd(logicalNot(isFinite(x)), ne(y, neg(x))) }
 
 // withoutNaN is x with a number for NaN.
 func withoutNaN(x *uop.UOp, v operand) *uop.UOp {
@@ -242,7 +243,7 @@ func Covariance(x, y *uop.UOp, rowvar bool, ddof float64, counts, importance *uo
 		case 1:
 			return unsqueeze(m, 0)
 		case 2:
-			if !rowvar && !m.Shape()[0].IsNum(1) {
+			if !rowvar {
 				return transpose(m, 0, 1)
 			}
 			return m
@@ -281,7 +282,7 @@ func Covariance(x, y *uop.UOp, rowvar bool, ddof float64, counts, importance *uo
 	if w == nil {
 		count = likeConst(x, float64(intSize("x", x.Shape(), 1)))
 		m = div(sum(x, []int{1}, true), count)
-		count = sub(count, ddof)
+		count = maximum(sub(count, ddof), 0)
 		d := sub(x, m)
 		r = div(dot(d, transpose(conj(d), 0, 1), nil), count)
 	} else {
@@ -459,9 +460,12 @@ func Interp(x, xp, fp *uop.UOp, left, right *float64) (r *uop.UOp, err error) {
 		lo, hi := index(xp, Take(sub(at, 1))), index(xp, Take(at))
 		flo, fhi := index(fp, Take(sub(at, 1))), index(fp, Take(at))
 		width := sub(hi, lo)
-		share := where(eq(width, 0), 0, div(sub(x, lo), where(eq(width, 0), 1, width)))
-		r = add(flo, mul(sub(fhi, flo), share))
-		r = where(eq(x, index(xp, At(-1))), last, r)
+		slope := where(eq(width, 0), 0, div(sub(fhi, flo), where(eq(width, 0), 1, width)))
+		r = add(flo, mul(sub(x, lo), slope))
+		// Infinities, as in NumPy: from the other point, or the value of both.
+		other := add(fhi, mul(sub(x, hi), slope))
+		r = where(isNaN(r), where(bitAnd(isNaN(other), eq(flo, fhi)), flo, other), r)
+		r = where(eq(x, hi), fhi, where(eq(x, lo), flo, r))
 	}
 	ends := func(v *float64, edge *uop.UOp) operand {
 		if v != nil {
@@ -518,4 +522,25 @@ func HistogramWithin(x, edges, weights *uop.UOp) (r *uop.UOp, err error) {
 		return zeros, nil
 	}
 	return scatterReduce(zeros, 0, where(inside, at, -1), weights, ScatterSum, true), nil
+}
+
+// InterpPeriodic is Interp of a function with a period, through points in any order.
+func InterpPeriodic(x, xp, fp *uop.UOp, period float64) (r *uop.UOp, err error) {
+	defer guard("InterpPeriodic", &err)
+	needSame("operands", x, xp, fp)
+	if period = math.Abs(period); period == 0 || math.IsNaN(period) || math.IsInf(period, 0) {
+		fail("period", "%v, expected a number other than 0", period)
+	}
+	if len(xp.Shape()) != 1 || len(fp.Shape()) != 1 || xp.Shape()[0] != fp.Shape()[0] || xp.Shape()[0].IsNum(0) {
+		fail("fp", "has shape %s beside xp of shape %s, expected two vectors of one size above 0", fp.Shape(), xp.Shape())
+	}
+	dt := uop.LeastUpperFloat(uop.LeastUpper(x.DType, xp.DType))
+	x, xp = mod(cast(x, dt), period), mod(cast(xp, dt), period)
+	sorted := ordered(xp, 0, false)
+	xp, fp = sorted.value, index(fp, Take(sorted.at))
+	end := func(v *uop.UOp, at int64) *uop.UOp { return index(v, Range(uop.N(at), uop.N(at+1))) }
+	n := intSize("xp", xp.Shape(), 0)
+	xp = cat([]*uop.UOp{sub(end(xp, n-1), period), xp, add(end(xp, 0), period)}, 0)
+	fp = cat([]*uop.UOp{end(fp, n-1), fp, end(fp, 0)}, 0)
+	return Interp(x, xp, fp, nil, nil)
 }

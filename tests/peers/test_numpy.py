@@ -110,6 +110,33 @@ same("unwrap", np.cumsum(normal(30) * 3) % (2 * np.pi))
 same("unwrap", np.array([0, 181, 2, -180.0, 359]), period=360)
 same("interp", normal(20) * 3, np.sort(normal(6)), normal(6))
 same("interp", normal(20) * 3, np.sort(normal(6)), normal(6), left=-1.0, right=9.0)
+same("interp", normal(20) * 300, normal(8) * 100, normal(8), period=360.0)
+for ends in ([0.0, np.inf], [-np.inf, 5.0], [np.inf, np.inf]):
+    same("interp", np.array([-1.0, 0, 0.5, 1, 2]), np.array([0.0, 1]), np.array(ends))
+same("interp", np.array([0.5]), np.array([-np.inf, np.inf]), np.array([10.0, 10.0]))
+for numbers in ([-np.inf, 2.0], [-np.inf, 2.0, 3.0], [-np.inf, np.inf], [1.0, np.inf]):
+    same("median nanmedian", np.array(numbers))
+same("cov", np.ones((1, 3)), rowvar=False, ddof=0)
+same("cov", normal(3, 4), ddof=5)
+same("var std nanvar nanstd", normal(3, 4), axis=0, ddof=1)
+same("mean var", whole(0, 255, 40, dtype="uint8"), dtype="float64")
+same("angle", normal(5) + 1j * normal(5), deg=True)
+same("trapezoid", normal(3, 5), dx=2.0)
+same("average", normal(3, 5), 1, keepdims=True)
+same("take_along_axis", normal(3, 4), np.array([11, 3, -1]), axis=None)
+for obj in (np.array([1, 3]), slice(1, None, 2), np.array([True, False, True, False, True])):
+    same("delete", normal(5), obj)
+    same("insert", normal(5), obj, 7.0)
+same("delete", normal(3, 4), slice(0, 2), axis=1)
+case(
+    "geomspace", lambda m, x: m.geomspace(-1, -1000, 4, endpoint=False) + x, np.zeros(4, "float32")
+)
+case("logspace", lambda m, x: m.logspace(0, 2, 5, base=3.0) + x, np.zeros(5, "float32"))
+case("identity", lambda m, x: m.identity(3, "int32") + x, np.zeros(3))
+for count in (-3, 3, 0, 30):
+    same("unpackbits", whole(0, 255, 3, 3, dtype="uint8"), axis=1, count=count)
+case("eigh", lambda m, x: m.linalg.eigh(x, UPLO="U")[0], np.triu(normal(4, 4)))
+case("svd", lambda m, x: m.linalg.svd(x, compute_uv=False), normal(3, 4))
 
 for x in (whole(0, 5, 30), normal(3, 4), np.array([2.0, np.nan, 1, np.nan])):
     case("unique_values", lambda m, x: m.sort(m.unique_values(x)), x)

@@ -24,12 +24,6 @@ export function imag(x: Tensor): Tensor
 /** The complex conjugate; real numbers are their own. */
 export function conj(x: Tensor): Tensor
 
-/**
- * The angle of complex numbers with the positive real axis, in [-pi, pi].
- * That of real numbers is 0, or pi below 0.
- */
-export function angle(x: Tensor): Tensor
-
 /** The arc cosine, in [0, pi]. */
 export function acos(x: Tensor): Tensor
 
@@ -191,6 +185,12 @@ export function remainder(x: Tensor, y: Operand | { y: Operand }): Tensor
 
 /** The remainder of x / y with the sign of x. */
 export function fmod(x: Tensor, y: Operand | { y: Operand }): Tensor
+
+/**
+ * The angle of complex numbers with the positive real axis, in [-pi, pi].
+ * That of real numbers is 0, or pi below 0. In degrees with deg.
+ */
+export function angle(x: Tensor, deg?: boolean | { deg?: boolean }): Tensor
 
 /** x rounded up. */
 export function ceil(x: Tensor): Tensor
@@ -359,10 +359,10 @@ export function min(x: Tensor, axis?: Axes, keepdims?: boolean): Tensor
 export function min(x: Tensor, axis: Axes, options: { keepdims?: boolean }): Tensor
 export function min(x: Tensor, options: { axis?: Axes, keepdims?: boolean }): Tensor
 
-/** The mean along axes; integers give float32. */
-export function mean(x: Tensor, axis?: Axes, keepdims?: boolean): Tensor
-export function mean(x: Tensor, axis: Axes, options: { keepdims?: boolean }): Tensor
-export function mean(x: Tensor, options: { axis?: Axes, keepdims?: boolean }): Tensor
+/** The mean along axes, of the elements in dtype if given; integers give float32. */
+export function mean(x: Tensor, axis?: Axes, keepdims?: boolean, dtype?: DTypeLike | null): Tensor
+export function mean(x: Tensor, axis: Axes, options: { keepdims?: boolean, dtype?: DTypeLike | null }): Tensor
+export function mean(x: Tensor, options: { axis?: Axes, keepdims?: boolean, dtype?: DTypeLike | null }): Tensor
 
 /** Whether any element along axes is not 0: bool. */
 export function any(x: Tensor, axis?: Axes, keepdims?: boolean): Tensor
@@ -378,17 +378,17 @@ export function all(x: Tensor, options: { axis?: Axes, keepdims?: boolean }): Te
  * The variance along axes: the sum of squared deviations divided by count - correction.
  * @param correction 0 by default
  */
-export function var_(x: Tensor, axis?: Axes, correction?: number, keepdims?: boolean): Tensor
-export function var_(x: Tensor, axis: Axes, options: { correction?: number, keepdims?: boolean }): Tensor
-export function var_(x: Tensor, options: { axis?: Axes, correction?: number, keepdims?: boolean }): Tensor
+export function var_(x: Tensor, axis?: Axes, correction?: number, keepdims?: boolean, ddof?: number | null, dtype?: DTypeLike | null): Tensor
+export function var_(x: Tensor, axis: Axes, options: { correction?: number, keepdims?: boolean, ddof?: number | null, dtype?: DTypeLike | null }): Tensor
+export function var_(x: Tensor, options: { axis?: Axes, correction?: number, keepdims?: boolean, ddof?: number | null, dtype?: DTypeLike | null }): Tensor
 
 /**
  * The square root of the variance.
  * @param correction 0 by default
  */
-export function std(x: Tensor, axis?: Axes, correction?: number, keepdims?: boolean): Tensor
-export function std(x: Tensor, axis: Axes, options: { correction?: number, keepdims?: boolean }): Tensor
-export function std(x: Tensor, options: { axis?: Axes, correction?: number, keepdims?: boolean }): Tensor
+export function std(x: Tensor, axis?: Axes, correction?: number, keepdims?: boolean, ddof?: number | null, dtype?: DTypeLike | null): Tensor
+export function std(x: Tensor, axis: Axes, options: { correction?: number, keepdims?: boolean, ddof?: number | null, dtype?: DTypeLike | null }): Tensor
+export function std(x: Tensor, options: { axis?: Axes, correction?: number, keepdims?: boolean, ddof?: number | null, dtype?: DTypeLike | null }): Tensor
 
 /**
  * The position of the greatest element along an axis, the first of several.
@@ -491,17 +491,17 @@ export function nanmean(x: Tensor, options: { axis?: Axes, keepdims?: boolean })
  * The variance along axes of the elements that are not NaN.
  * @param correction 0 by default
  */
-export function nanvar(x: Tensor, axis?: Axes, correction?: number, keepdims?: boolean): Tensor
-export function nanvar(x: Tensor, axis: Axes, options: { correction?: number, keepdims?: boolean }): Tensor
-export function nanvar(x: Tensor, options: { axis?: Axes, correction?: number, keepdims?: boolean }): Tensor
+export function nanvar(x: Tensor, axis?: Axes, correction?: number, keepdims?: boolean, ddof?: number | null, dtype?: DTypeLike | null): Tensor
+export function nanvar(x: Tensor, axis: Axes, options: { correction?: number, keepdims?: boolean, ddof?: number | null, dtype?: DTypeLike | null }): Tensor
+export function nanvar(x: Tensor, options: { axis?: Axes, correction?: number, keepdims?: boolean, ddof?: number | null, dtype?: DTypeLike | null }): Tensor
 
 /**
  * The standard deviation along axes of the elements that are not NaN.
  * @param correction 0 by default
  */
-export function nanstd(x: Tensor, axis?: Axes, correction?: number, keepdims?: boolean): Tensor
-export function nanstd(x: Tensor, axis: Axes, options: { correction?: number, keepdims?: boolean }): Tensor
-export function nanstd(x: Tensor, options: { axis?: Axes, correction?: number, keepdims?: boolean }): Tensor
+export function nanstd(x: Tensor, axis?: Axes, correction?: number, keepdims?: boolean, ddof?: number | null, dtype?: DTypeLike | null): Tensor
+export function nanstd(x: Tensor, axis: Axes, options: { correction?: number, keepdims?: boolean, ddof?: number | null, dtype?: DTypeLike | null }): Tensor
+export function nanstd(x: Tensor, options: { axis?: Axes, correction?: number, keepdims?: boolean, ddof?: number | null, dtype?: DTypeLike | null }): Tensor
 
 /** The position of the greatest element that is not NaN. */
 export function nanargmax(x: Tensor, axis?: number | null, keepdims?: boolean): Tensor
@@ -602,12 +602,13 @@ export function unwrap(p: Tensor, options: { discont?: number | null, axis?: num
 
 /**
  * The piecewise linear function through the points (xp, fp), for ascending xp.
- * left and right are its values outside, those at the ends unless given.
+ * left and right are its values outside, those at the ends unless given. With a period, points may be in any order, and there is no
+ * outside.
  */
-export function interp(x: Tensor, xp: TensorLike, fp: TensorLike, left?: number | null, right?: number | null): Tensor
-export function interp(x: Tensor, xp: TensorLike, options: { fp: TensorLike, left?: number | null, right?: number | null }): Tensor
-export function interp(x: Tensor, xp: TensorLike, fp: TensorLike, options: { left?: number | null, right?: number | null }): Tensor
-export function interp(x: Tensor, options: { xp: TensorLike, fp: TensorLike, left?: number | null, right?: number | null }): Tensor
+export function interp(x: Tensor, xp: TensorLike, fp: TensorLike, left?: number | null, right?: number | null, period?: number | null): Tensor
+export function interp(x: Tensor, xp: TensorLike, options: { fp: TensorLike, left?: number | null, right?: number | null, period?: number | null }): Tensor
+export function interp(x: Tensor, xp: TensorLike, fp: TensorLike, options: { left?: number | null, right?: number | null, period?: number | null }): Tensor
+export function interp(x: Tensor, options: { xp: TensorLike, fp: TensorLike, left?: number | null, right?: number | null, period?: number | null }): Tensor
 
 /**
  * The elements in order along an axis. NaN is the greatest number.
@@ -1007,6 +1008,7 @@ export function packbits(x: Tensor, options: { axis?: number | null, bitorder?: 
 
 /**
  * The bits of bytes along an axis, uint8: all, or the first count.
+ * A count below 0 leaves out so many at the end.
  * @param bitorder big by default
  */
 export function unpackbits(x: Tensor, axis?: number | null, count?: number | null, bitorder?: 'big' | 'little'): Tensor

@@ -18,10 +18,6 @@ function conj (x, ...args) {
   return functionOf('numpy.conj').one(tensorOf(x, 'numpy.conj: x'), args)
 }
 
-function angle (x, ...args) {
-  return functionOf('numpy.angle').one(tensorOf(x, 'numpy.angle: x'), args)
-}
-
 function acos (x, ...args) {
   return functionOf('numpy.acos').one(tensorOf(x, 'numpy.acos: x'), args)
 }
@@ -234,6 +230,10 @@ function fmod (x, ...args) {
   return functionOf('numpy.fmod', 'y:t').one(tensorOf(x, 'numpy.fmod: x'), args)
 }
 
+function angle (x, ...args) {
+  return functionOf('numpy.angle', 'deg:b').one(tensorOf(x, 'numpy.angle: x'), args)
+}
+
 function ceil (x, ...args) {
   return functionOf('numpy.ceil').one(tensorOf(x, 'numpy.ceil: x'), args)
 }
@@ -407,7 +407,7 @@ function min (x, ...args) {
 }
 
 function mean (x, ...args) {
-  return functionOf('numpy.mean', 'axis keepdims:b').one(tensorOf(x, 'numpy.mean: x'), args)
+  return functionOf('numpy.mean', 'axis keepdims:b dtype:d').one(tensorOf(x, 'numpy.mean: x'), args)
 }
 
 function any (x, ...args) {
@@ -419,11 +419,11 @@ function all (x, ...args) {
 }
 
 function var_ (x, ...args) {
-  return functionOf('numpy.var', 'axis correction keepdims:b').one(tensorOf(x, 'numpy.var_: x'), args)
+  return functionOf('numpy.var', 'axis correction keepdims:b ddof dtype:d').one(tensorOf(x, 'numpy.var_: x'), args)
 }
 
 function std (x, ...args) {
-  return functionOf('numpy.std', 'axis correction keepdims:b').one(tensorOf(x, 'numpy.std: x'), args)
+  return functionOf('numpy.std', 'axis correction keepdims:b ddof dtype:d').one(tensorOf(x, 'numpy.std: x'), args)
 }
 
 function argmax (x, ...args) {
@@ -487,11 +487,11 @@ function nanmean (x, ...args) {
 }
 
 function nanvar (x, ...args) {
-  return functionOf('numpy.nanvar', 'axis correction keepdims:b').one(tensorOf(x, 'numpy.nanvar: x'), args)
+  return functionOf('numpy.nanvar', 'axis correction keepdims:b ddof dtype:d').one(tensorOf(x, 'numpy.nanvar: x'), args)
 }
 
 function nanstd (x, ...args) {
-  return functionOf('numpy.nanstd', 'axis correction keepdims:b').one(tensorOf(x, 'numpy.nanstd: x'), args)
+  return functionOf('numpy.nanstd', 'axis correction keepdims:b ddof dtype:d').one(tensorOf(x, 'numpy.nanstd: x'), args)
 }
 
 function nanargmax (x, ...args) {
@@ -551,7 +551,7 @@ function unwrap (p, ...args) {
 }
 
 function interp (x, ...args) {
-  return functionOf('numpy.interp', 'xp:t fp:t left right').one(tensorOf(x, 'numpy.interp: x'), args)
+  return functionOf('numpy.interp', 'xp:t fp:t left right period').one(tensorOf(x, 'numpy.interp: x'), args)
 }
 
 function sort (x, ...args) {

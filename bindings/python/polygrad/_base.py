@@ -107,6 +107,8 @@ def made(cls: type[T], handle: int | None) -> T:
 
 def join(tensors: Sequence[T], op: int, *args: Any) -> tuple[T, ...]:
     """Call an operation of a list of tensors."""
+    if not tensors:
+        raise wrong("tensors", "none", "one or more")
     return make_all(type(tensors[0]), op, tensors, *args)
 
 

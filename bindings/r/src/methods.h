@@ -309,6 +309,7 @@ static const Param p415[] = {{"axes", 'X', 1}};
 static const Param p416[] = {{"axes", 'X', 1}};
 static const Param p417[] = {{"n", 'i', 0}, {"d", 'f', 0}, {"dtype", 'd', 0}};
 static const Param p418[] = {{"n", 'i', 0}, {"d", 'f', 0}, {"dtype", 'd', 0}};
+static const Param p451[] = {{"y", 'o', 0}};
 static const Param p452[] = {{"y", 'o', 0}};
 static const Param p453[] = {{"y", 'o', 0}};
 static const Param p454[] = {{"y", 'o', 0}};
@@ -332,7 +333,7 @@ static const Param p471[] = {{"y", 'o', 0}};
 static const Param p472[] = {{"y", 'o', 0}};
 static const Param p473[] = {{"y", 'o', 0}};
 static const Param p474[] = {{"y", 'o', 0}};
-static const Param p475[] = {{"y", 'o', 0}};
+static const Param p475[] = {{"deg", 'b', 0}};
 static const Param p479[] = {{"decimals", 'i', 0}};
 static const Param p482[] = {{"y", 'o', 0}};
 static const Param p493[] = {{"nan", 'f', 0}, {"posinf", 'f', 1}, {"neginf", 'f', 1}};
@@ -356,11 +357,11 @@ static const Param p515[] = {{"axis", 'X', 1}, {"dtype", 'd', 1}, {"keepdims", '
 static const Param p516[] = {{"axis", 'X', 1}, {"dtype", 'd', 1}, {"keepdims", 'b', 0}};
 static const Param p517[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
 static const Param p518[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
-static const Param p519[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
+static const Param p519[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}, {"dtype", 'd', 1}};
 static const Param p520[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
 static const Param p521[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
-static const Param p522[] = {{"axis", 'X', 1}, {"correction", 'f', 0}, {"keepdims", 'b', 0}};
-static const Param p523[] = {{"axis", 'X', 1}, {"correction", 'f', 0}, {"keepdims", 'b', 0}};
+static const Param p522[] = {{"axis", 'X', 1}, {"correction", 'f', 0}, {"keepdims", 'b', 0}, {"ddof", 'f', 1}, {"dtype", 'd', 1}};
+static const Param p523[] = {{"axis", 'X', 1}, {"correction", 'f', 0}, {"keepdims", 'b', 0}, {"ddof", 'f', 1}, {"dtype", 'd', 1}};
 static const Param p524[] = {{"axis", 'x', 1}, {"keepdims", 'b', 0}};
 static const Param p525[] = {{"axis", 'x', 1}, {"keepdims", 'b', 0}};
 static const Param p526[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
@@ -376,8 +377,8 @@ static const Param p535[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
 static const Param p536[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
 static const Param p537[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
 static const Param p538[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
-static const Param p539[] = {{"axis", 'X', 1}, {"correction", 'f', 0}, {"keepdims", 'b', 0}};
-static const Param p540[] = {{"axis", 'X', 1}, {"correction", 'f', 0}, {"keepdims", 'b', 0}};
+static const Param p539[] = {{"axis", 'X', 1}, {"correction", 'f', 0}, {"keepdims", 'b', 0}, {"ddof", 'f', 1}, {"dtype", 'd', 1}};
+static const Param p540[] = {{"axis", 'X', 1}, {"correction", 'f', 0}, {"keepdims", 'b', 0}, {"ddof", 'f', 1}, {"dtype", 'd', 1}};
 static const Param p541[] = {{"axis", 'x', 1}, {"keepdims", 'b', 0}};
 static const Param p542[] = {{"axis", 'x', 1}, {"keepdims", 'b', 0}};
 static const Param p543[] = {{"axis", 'X', 1}, {"weights", 't', 1}, {"keepdims", 'b', 0}};
@@ -392,7 +393,7 @@ static const Param p551[] = {{"to_end", 't', 1}, {"to_begin", 't', 1}};
 static const Param p552[] = {{"spacing", 'o', 0}, {"axis", 'X', 1}, {"edge_order", 'i', 0}};
 static const Param p553[] = {{"x", 'o', 0}, {"axis", 'x', 0}};
 static const Param p554[] = {{"discont", 'f', 1}, {"axis", 'x', 0}, {"period", 'f', 0}};
-static const Param p555[] = {{"xp", 't', 0}, {"fp", 't', 0}, {"left", 'f', 1}, {"right", 'f', 1}};
+static const Param p555[] = {{"xp", 't', 0}, {"fp", 't', 0}, {"left", 'f', 1}, {"right", 'f', 1}, {"period", 'f', 1}};
 static const Param p556[] = {{"axis", 'x', 0}, {"descending", 'b', 0}, {"stable", 'b', 0}};
 static const Param p557[] = {{"axis", 'x', 0}, {"descending", 'b', 0}, {"stable", 'b', 0}};
 static const Param p558[] = {{"axis", 'x', 0}};
@@ -950,7 +951,6 @@ static const Method methods[] = {
     {"numpy.real", "x", NULL, 0, 'm', 1, 0, 0},
     {"numpy.imag", "x", NULL, 0, 'm', 1, 0, 0},
     {"numpy.conj", "x", NULL, 0, 'm', 1, 0, 0},
-    {"numpy.angle", "x", NULL, 0, 'm', 1, 0, 0},
     {"numpy.acos", "x", NULL, 0, 'm', 1, 0, 0},
     {"numpy.acosh", "x", NULL, 0, 'm', 1, 0, 0},
     {"numpy.asin", "x", NULL, 0, 'm', 1, 0, 0},
@@ -980,30 +980,31 @@ static const Method methods[] = {
     {"numpy.reciprocal", "x", NULL, 0, 'm', 1, 0, 0},
     {"numpy.bitwise_invert", "x", NULL, 0, 'm', 1, 0, 0},
     {"numpy.negative", "x", NULL, 0, 'm', 1, 0, 0},
-    {"numpy.subtract", "x", p452, 1, 'm', 1, 0, 0},
-    {"numpy.add", "x", p453, 1, 'm', 1, 0, 0},
-    {"numpy.multiply", "x", p454, 1, 'm', 1, 0, 0},
-    {"numpy.divide", "x", p455, 1, 'm', 1, 0, 0},
-    {"numpy.pow", "x", p456, 1, 'm', 1, 0, 0},
-    {"numpy.maximum", "x", p457, 1, 'm', 1, 0, 0},
-    {"numpy.minimum", "x", p458, 1, 'm', 1, 0, 0},
-    {"numpy.bitwise_and", "x", p459, 1, 'm', 1, 0, 0},
-    {"numpy.bitwise_or", "x", p460, 1, 'm', 1, 0, 0},
-    {"numpy.bitwise_xor", "x", p461, 1, 'm', 1, 0, 0},
-    {"numpy.bitwise_left_shift", "x", p462, 1, 'm', 1, 0, 0},
-    {"numpy.bitwise_right_shift", "x", p463, 1, 'm', 1, 0, 0},
-    {"numpy.less", "x", p464, 1, 'm', 1, 0, 0},
-    {"numpy.less_equal", "x", p465, 1, 'm', 1, 0, 0},
-    {"numpy.greater", "x", p466, 1, 'm', 1, 0, 0},
-    {"numpy.greater_equal", "x", p467, 1, 'm', 1, 0, 0},
-    {"numpy.equal", "x", p468, 1, 'm', 1, 0, 0},
-    {"numpy.not_equal", "x", p469, 1, 'm', 1, 0, 0},
-    {"numpy.logaddexp", "x", p470, 1, 'm', 1, 0, 0},
-    {"numpy.atan2", "x", p471, 1, 'm', 1, 0, 0},
-    {"numpy.hypot", "x", p472, 1, 'm', 1, 0, 0},
-    {"numpy.floor_divide", "x", p473, 1, 'm', 1, 0, 0},
-    {"numpy.remainder", "x", p474, 1, 'm', 1, 0, 0},
-    {"numpy.fmod", "x", p475, 1, 'm', 1, 0, 0},
+    {"numpy.subtract", "x", p451, 1, 'm', 1, 0, 0},
+    {"numpy.add", "x", p452, 1, 'm', 1, 0, 0},
+    {"numpy.multiply", "x", p453, 1, 'm', 1, 0, 0},
+    {"numpy.divide", "x", p454, 1, 'm', 1, 0, 0},
+    {"numpy.pow", "x", p455, 1, 'm', 1, 0, 0},
+    {"numpy.maximum", "x", p456, 1, 'm', 1, 0, 0},
+    {"numpy.minimum", "x", p457, 1, 'm', 1, 0, 0},
+    {"numpy.bitwise_and", "x", p458, 1, 'm', 1, 0, 0},
+    {"numpy.bitwise_or", "x", p459, 1, 'm', 1, 0, 0},
+    {"numpy.bitwise_xor", "x", p460, 1, 'm', 1, 0, 0},
+    {"numpy.bitwise_left_shift", "x", p461, 1, 'm', 1, 0, 0},
+    {"numpy.bitwise_right_shift", "x", p462, 1, 'm', 1, 0, 0},
+    {"numpy.less", "x", p463, 1, 'm', 1, 0, 0},
+    {"numpy.less_equal", "x", p464, 1, 'm', 1, 0, 0},
+    {"numpy.greater", "x", p465, 1, 'm', 1, 0, 0},
+    {"numpy.greater_equal", "x", p466, 1, 'm', 1, 0, 0},
+    {"numpy.equal", "x", p467, 1, 'm', 1, 0, 0},
+    {"numpy.not_equal", "x", p468, 1, 'm', 1, 0, 0},
+    {"numpy.logaddexp", "x", p469, 1, 'm', 1, 0, 0},
+    {"numpy.atan2", "x", p470, 1, 'm', 1, 0, 0},
+    {"numpy.hypot", "x", p471, 1, 'm', 1, 0, 0},
+    {"numpy.floor_divide", "x", p472, 1, 'm', 1, 0, 0},
+    {"numpy.remainder", "x", p473, 1, 'm', 1, 0, 0},
+    {"numpy.fmod", "x", p474, 1, 'm', 1, 0, 0},
+    {"numpy.angle", "x", p475, 1, 'm', 1, 0, 0},
     {"numpy.ceil", "x", NULL, 0, 'm', 1, 0, 0},
     {"numpy.floor", "x", NULL, 0, 'm', 1, 0, 0},
     {"numpy.trunc", "x", NULL, 0, 'm', 1, 0, 0},
@@ -1047,11 +1048,11 @@ static const Method methods[] = {
     {"numpy.prod", "x", p516, 3, 'm', 1, 0, 0},
     {"numpy.max", "x", p517, 2, 'm', 1, 0, 0},
     {"numpy.min", "x", p518, 2, 'm', 1, 0, 0},
-    {"numpy.mean", "x", p519, 2, 'm', 1, 0, 0},
+    {"numpy.mean", "x", p519, 3, 'm', 1, 0, 0},
     {"numpy.any", "x", p520, 2, 'm', 1, 0, 0},
     {"numpy.all", "x", p521, 2, 'm', 1, 0, 0},
-    {"numpy.var", "x", p522, 3, 'm', 1, 0, 0},
-    {"numpy.std", "x", p523, 3, 'm', 1, 0, 0},
+    {"numpy.var", "x", p522, 5, 'm', 1, 0, 0},
+    {"numpy.std", "x", p523, 5, 'm', 1, 0, 0},
     {"numpy.argmax", "x", p524, 2, 'm', 1, 1, 0},
     {"numpy.argmin", "x", p525, 2, 'm', 1, 1, 0},
     {"numpy.ptp", "x", p526, 2, 'm', 1, 0, 0},
@@ -1067,8 +1068,8 @@ static const Method methods[] = {
     {"numpy.nanmax", "x", p536, 2, 'm', 1, 0, 0},
     {"numpy.nanmin", "x", p537, 2, 'm', 1, 0, 0},
     {"numpy.nanmean", "x", p538, 2, 'm', 1, 0, 0},
-    {"numpy.nanvar", "x", p539, 3, 'm', 1, 0, 0},
-    {"numpy.nanstd", "x", p540, 3, 'm', 1, 0, 0},
+    {"numpy.nanvar", "x", p539, 5, 'm', 1, 0, 0},
+    {"numpy.nanstd", "x", p540, 5, 'm', 1, 0, 0},
     {"numpy.nanargmax", "x", p541, 2, 'm', 1, 1, 0},
     {"numpy.nanargmin", "x", p542, 2, 'm', 1, 1, 0},
     {"numpy.average", "x", p543, 3, 'm', 2, 0, 0},
@@ -1083,7 +1084,7 @@ static const Method methods[] = {
     {"numpy.gradient", "f", p552, 3, 'm', 0, 0, 0},
     {"numpy.trapezoid", "y", p553, 2, 'm', 1, 0, 0},
     {"numpy.unwrap", "p", p554, 3, 'm', 1, 0, 0},
-    {"numpy.interp", "x", p555, 4, 'm', 1, 0, 0},
+    {"numpy.interp", "x", p555, 5, 'm', 1, 0, 0},
     {"numpy.sort", "x", p556, 3, 'm', 1, 0, 0},
     {"numpy.argsort", "x", p557, 3, 'm', 1, 1, 0},
     {"numpy.lexsort", "keys", p558, 1, 'j', 1, 1, 0},

@@ -187,9 +187,32 @@ func reducing(name, doc string, f reduction) Op {
 	return inNumpy(name, overAxes, doc, func(a *Args) (*uop.UOp, error) { return f(a.X, a.axes("axis"), a.bool("keepdims")) })
 }
 
-// spreading is a variance or standard deviation; ddof is numpy's name of correction.
+// spreading is a variance or standard deviation.
 func spreading(name, doc string, f func(a *Args, correction float64) (*uop.UOp, error)) Op {
-	return inNumpy(name, "axis axes?, correction float = 0, keepdims bool = false", doc, func(a *Args) (*uop.UOp, error) { return f(a, a.float("correction")) })
+	return inNumpy(name, spreadParams, doc, func(a *Args) (*uop.UOp, error) {
+		if err := a.castX(); err != nil {
+			return nil, err
+		}
+		return f(a, a.correction())
+	})
+}
+
+const spreadParams = "axis axes?, correction float = 0, keepdims bool = false, ddof float?, dtype dtype?"
+
+// correction is what the count is lessened by; ddof is NumPy's name of it.
+func (a *Args) correction() float64 {
+	if a.given("ddof") {
+		return a.float("ddof")
+	}
+	return a.float("correction")
+}
+
+// castX casts the operand to dtype, if that is given.
+func (a *Args) castX() (err error) {
+	if dt := a.dtype("dtype"); dt != nil {
+		a.X, err = tensor.Cast(a.X, dt)
+	}
+	return err
 }
 
 func nanReducing(name, doc string) Op {
@@ -199,8 +222,11 @@ func nanReducing(name, doc string) Op {
 }
 
 func nanSpreading(name, doc string) Op {
-	return inNumpy(name, "axis axes?, correction float = 0, keepdims bool = false", doc, func(a *Args) (*uop.UOp, error) {
-		return tensor.NaNReduce(strings.TrimPrefix(name, "nan"), a.X, a.axes("axis"), a.bool("keepdims"), a.float("correction"))
+	return inNumpy(name, spreadParams, doc, func(a *Args) (*uop.UOp, error) {
+		if err := a.castX(); err != nil {
+			return nil, err
+		}
+		return tensor.NaNReduce(strings.TrimPrefix(name, "nan"), a.X, a.axes("axis"), a.bool("keepdims"), a.correction())
 	})
 }
 
@@ -508,12 +534,19 @@ func (a *Args) flatUnless(name string) (*uop.UOp, int, error) {
 var numpyOps = sync.OnceValue(func() []Op {
 	return slices.Concat(
 		// Elementwise
-		same("real imag conj angle acos acosh asin asinh atan atanh cos cosh exp exp2 expm1 isfinite isinf isnan log log1p log2 log10 logical_not sign sin sinh square sqrt tan tanh reciprocal bitwise_invert=bitwise_not"),
+		same("real imag conj acos acosh asin asinh atan atanh cos cosh exp exp2 expm1 isfinite isinf isnan log log1p log2 log10 logical_not sign sin sinh square sqrt tan tanh reciprocal bitwise_invert=bitwise_not"),
 		ofNumbers(same("negative=neg")), ofNumbers(twoOf("subtract=sub")),
 		twoOf(`add multiply=mul divide=div pow maximum minimum bitwise_and bitwise_or bitwise_xor
 		bitwise_left_shift=lshift bitwise_right_shift=rshift less=lt less_equal=le greater=gt greater_equal=ge equal=eq not_equal=ne logaddexp atan2 hypot
 		floor_divide=floordiv remainder=mod fmod`),
 		[]Op{
+			inNumpy("angle", "deg bool = false", described("angle").Doc+"\nIn degrees with deg.", func(a *Args) (*uop.UOp, error) {
+				r, err := tensor.Angle(a.X)
+				if err == nil && a.bool("deg") {
+					r, err = scaled(r, 180/math.Pi)
+				}
+				return r, err
+			}),
 			whole("ceil", "ceil"), whole("floor", "floor"), whole("trunc", "trunc"),
 			inNumpy("round", "decimals int = 0", "x rounded to so many decimals, halves to the even number.\nNegative decimals round to tens, hundreds and so on.", func(a *Args) (*uop.UOp, error) {
 				return tensor.RoundTo(a.X, a.int("decimals"))
@@ -628,7 +661,12 @@ var numpyOps = sync.OnceValue(func() []Op {
 			}),
 			borrowed("max", "max", overAxes, "axis keepdim"),
 			borrowed("min", "min", overAxes, "axis keepdim"),
-			borrowed("mean", "mean", overAxes, "axis keepdim"),
+			inNumpy("mean", overAxes+", dtype dtype?", "The mean along axes, of the elements in dtype if given; integers give float32.", func(a *Args) (*uop.UOp, error) {
+				if err := a.castX(); err != nil {
+					return nil, err
+				}
+				return tensor.Mean(a.X, a.axes("axis"), a.bool("keepdims"))
+			}),
 			borrowed("any", "any", overAxes, "axis keepdim"),
 			borrowed("all", "all", overAxes, "axis keepdim"),
 			spreading("var", "The variance along axes: the sum of squared deviations divided by count - correction.", func(a *Args, c float64) (*uop.UOp, error) {
@@ -770,7 +808,10 @@ spacing is the distance of elements, or their coordinates along the axis.`, func
 			called("p", inNumpy("unwrap", "discont float?, axis int = -1, period float = 6.283185307179586", "Angles with multiples of the period added, so that neighbours are near.\nOnly steps above discont, at least half the period, are changed.", func(a *Args) (*uop.UOp, error) {
 				return tensor.Unwrap(a.X, a.optional("discont"), a.axis("axis"), a.float("period"))
 			})),
-			inNumpy("interp", "xp tensor, fp tensor, left float?, right float?", "The piecewise linear function through the points (xp, fp), for ascending xp.\nleft and right are its values outside, those at the ends unless given.", func(a *Args) (*uop.UOp, error) {
+			inNumpy("interp", "xp tensor, fp tensor, left float?, right float?, period float?", "The piecewise linear function through the points (xp, fp), for ascending xp.\nleft and right are its values outside, those at the ends unless given. With a period, points may be in any order, and there is no outside.", func(a *Args) (*uop.UOp, error) {
+				if p := a.optional("period"); p != nil {
+					return tensor.InterpPeriodic(a.X, a.tensor("xp"), a.tensor("fp"), *p)
+				}
 				return tensor.Interp(a.X, a.tensor("xp"), a.tensor("fp"), a.optional("left"), a.optional("right"))
 			}),
 		},
@@ -807,6 +848,9 @@ spacing is the distance of elements, or their coordinates along the axis.`, func
 				return tensor.Digitize(a.X, a.tensor("bins"), a.bool("right"))
 			}),
 			inNumpy("bincount", "weights tensor?, minlength int = 0 [0,], length int? [0,]", "The number of elements equal to 0, 1, …, or the sum of their weights.\nlength is that of the result, otherwise the greatest element + 1.", func(a *Args) (*uop.UOp, error) {
+				if s := a.X.Shape(); len(s) != 1 {
+					return nil, bad("x", "has shape %s, expected a vector", s)
+				}
 				if a.given("length") {
 					return tensor.BinCount(a.X, a.tensor("weights"), a.int("length"))
 				}
@@ -1105,14 +1149,23 @@ Those outside are errors where they are in memory, moved to the edge with "clip"
 				}
 				return tensor.PackBits(x, axis, a.text("bitorder") == "little")
 			}),
-			inNumpy("unpackbits", "axis int?, count int?, bitorder text = big {big little}", "The bits of bytes along an axis, uint8: all, or the first count.", func(a *Args) (*uop.UOp, error) {
+			inNumpy("unpackbits", "axis int?, count int?, bitorder text = big {big little}", "The bits of bytes along an axis, uint8: all, or the first count.\nA count below 0 leaves out so many at the end.", func(a *Args) (*uop.UOp, error) {
 				x, axis, err := a.flatUnless("axis")
 				if err != nil {
 					return nil, err
 				}
-				count := int64(-1)
+				bits := int64(0)
+				if s := x.Shape(); axis >= -len(s) && axis < len(s) {
+					bits = 8 * s[(axis+len(s))%len(s)].N
+				}
+				count := bits
 				if a.given("count") {
-					count = a.int("count")
+					if count = a.int("count"); count < 0 {
+						count += bits
+					}
+					if count < 0 {
+						return nil, bad("count", "%d, expected %d or more, the number of bits below 0", a.int("count"), -bits)
+					}
 				}
 				return tensor.UnpackBits(x, axis, count, a.text("bitorder") == "little")
 			}),

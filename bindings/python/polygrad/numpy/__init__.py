@@ -159,7 +159,7 @@ def linspace(
     start: float,
     stop: float,
     /,
-    num: int,
+    num: int = 50,
     *,
     dtype: Any = None,
     device: str | None = None,
@@ -178,15 +178,27 @@ def linspace(
     return ((at == num - 1).where(stop, numbers) if endpoint else numbers).cast(kind)
 
 
-def logspace(start: float, stop: float, num: int, base: float = 10.0) -> Tensor:
-    """Return num powers of base with exponents from start to stop."""
-    exponents = linspace(start, stop, num, dtype=float64)
-    return (exponents * math.log2(base)).exp2().cast(float32)
+def logspace(
+    start: float,
+    stop: float,
+    num: int = 50,
+    endpoint: builtins.bool = True,
+    base: float = 10.0,
+    dtype: Any = None,
+) -> Tensor:
+    """Return num powers of base with exponents from start to stop, without it unless endpoint."""
+    exponents = linspace(start, stop, num, dtype=float64, endpoint=endpoint)
+    return (exponents * math.log2(base)).exp2().cast(_kind(dtype, float32))
 
 
-def geomspace(start: float, stop: float, num: int) -> Tensor:
+def geomspace(
+    start: float, stop: float, num: int = 50, endpoint: builtins.bool = True, dtype: Any = None
+) -> Tensor:
     """Return num numbers from start to stop, each one the same multiple of the one before."""
-    return logspace(math.log2(start), math.log2(stop), num, 2.0)
+    if not start * stop > 0:
+        raise wrong("stop", stop, f"a number other than 0, of the sign of {start}")
+    sign, first, last = math.copysign(1, start), math.log2(abs(start)), math.log2(abs(stop))
+    return logspace(first, last, num, endpoint, 2.0, dtype or float32) * sign
 
 
 def empty(shape: Sizes, *, dtype: Any = None, device: str | None = None) -> Tensor:
@@ -252,7 +264,9 @@ def eye(
     return (rows + k == at).cast(_kind(dtype, float32))
 
 
-identity = eye
+def identity(n: int, dtype: Any = None) -> Tensor:
+    """Return a square matrix of zeros with ones on its diagonal."""
+    return eye(n, dtype=dtype)
 
 
 def tri(n: int, m: int | None = None, k: int = 0, dtype: Any = None) -> Tensor:
@@ -304,8 +318,8 @@ def ndim(x: Operand, /) -> int:
 
 def size(x: Operand, /, axis: int | None = None) -> int:
     """Return the number of elements, or the size of an axis."""
-    sizes = _array(x).shape
-    return math.prod(sizes) if axis is None else sizes[axis]
+    x = _array(x)
+    return x.numel() if axis is None else x.size(axis)
 
 
 def transpose(x: Operand, /, axes: Sizes | None = None) -> Tensor:
@@ -415,7 +429,7 @@ def block(arrays: Any) -> Tensor:
 
 def split(x: Operand, parts: int | Sequence[int], axis: int = 0) -> list[Tensor]:
     """Return equal parts along an axis, or the parts between positions."""
-    length = _array(x).shape[axis]
+    length = _with_axes(x, 1).size(axis)
     if isinstance(parts, builtins.int) and (parts < 1 or length % parts):
         raise wrong("parts", parts, f"a number that divides {length}")
     return array_split(x, parts, axis)
@@ -423,9 +437,11 @@ def split(x: Operand, parts: int | Sequence[int], axis: int = 0) -> list[Tensor]
 
 def array_split(x: Operand, parts: int | Sequence[int], axis: int = 0) -> list[Tensor]:
     """Return parts along an axis, the first ones larger by one if they cannot be equal."""
-    x = _array(x)
-    length = x.shape[axis]
+    x = _with_axes(x, 1)
+    length = x.size(axis)
     if isinstance(parts, builtins.int):
+        if parts < 1:
+            raise wrong("parts", parts, "a number above 0")
         each, more = builtins.divmod(length, parts)
         sizes = [each + 1] * more + [each] * (parts - more)
     else:
@@ -447,17 +463,17 @@ def repeat(x: Operand, repeats: Any, /, *, axis: int | None = None) -> Tensor:
 
 def hsplit(x: Operand, parts: int | Sequence[int]) -> list[Tensor]:
     """Return parts along the second axis; those of a vector along its only one."""
-    return split(x, parts, 0 if _array(x).ndim == 1 else 1)
+    return split(x, parts, 0 if _with_axes(x, 1).ndim == 1 else 1)
 
 
 def vsplit(x: Operand, parts: int | Sequence[int]) -> list[Tensor]:
     """Return parts along the first axis."""
-    return split(x, parts, 0)
+    return split(_with_axes(x, 2), parts, 0)
 
 
 def dsplit(x: Operand, parts: int | Sequence[int]) -> list[Tensor]:
     """Return parts along the third axis."""
-    return split(x, parts, 2)
+    return split(_with_axes(x, 3), parts, 2)
 
 
 def fliplr(x: Operand, /) -> Tensor:
@@ -519,6 +535,7 @@ def pad(x: Operand, width: Any, mode: str = "constant", constant_values: float =
     mode is "constant", "edge", "reflect" or "wrap".
     """
     x = _array(x)
+    width = width.tolist() if isinstance(width, Tensor) else width
     pairs = _np.broadcast_to(_np.asarray(width), (x.ndim, 2)).tolist()
     if _np.any(_np.less(width, 0)):
         raise wrong("width", width, "numbers of 0 or more")
@@ -758,6 +775,8 @@ def einsum(formula: str, *operands: Operand) -> Tensor:
 
 def einsum_path(formula: str, *operands: Operand, optimize: Any = "greedy") -> Any:
     """Return the order of products as NumPy finds it, and a text about its cost."""
+    if not isinstance(formula, str):
+        raise wrong("formula", formula, 'text such as "ij,jk->ik"')
     stand_ins = [_np.broadcast_to(_np.float32(0), x.shape) for x in _arrays(operands)]
     return _np.einsum_path(formula, *stand_ins, optimize=optimize)
 
@@ -777,10 +796,65 @@ def gradient(f: Operand, *spacing: Any, axis: Any = None, edge_order: int = 1) -
     return found[0] if len(found) == 1 else found
 
 
-def average(x: Operand, axis: Any = None, weights: Any = None, returned: Any = False) -> Any:
+def average(
+    x: Operand,
+    axis: Any = None,
+    weights: Any = None,
+    returned: Any = False,
+    *,
+    keepdims: builtins.bool = False,
+) -> Any:
     """Return the mean along axes with weights; with returned, also the sum of the weights."""
-    found = _operations.average(x, axis, weights)
+    found = _operations.average(x, axis, weights, keepdims)
     return found if returned else found[0]
+
+
+def trapezoid(y: Operand, x: Operand | None = None, dx: Operand = 1, axis: int = -1) -> Tensor:
+    """Return the integral along an axis by the trapezoidal rule.
+
+    x are the coordinates of the elements; without them, dx is their distance.
+    """
+    return _operations.trapezoid(y, dx if x is None else x, axis)
+
+
+def take_along_axis(x: Operand, indices: Operand, /, axis: int | None = -1) -> Tensor:
+    """Return the element at the index in each place along an axis, or of the flattened array.
+
+    Negative ones count from the end; other axes broadcast. Indices out of range are errors where
+    they are in memory, else give 0.
+    """
+    if axis is None:
+        x, axis = _operations.ravel(x), 0
+    return _operations.take_along_axis(x, indices, axis)
+
+
+def _positions(obj: Any, x: Tensor, axis: int | None) -> Any:
+    """Return the positions that a slice, an array or a mask stands for."""
+    if isinstance(obj, slice):
+        return list(range(*obj.indices(x.numel() if axis is None else x.shape[axis])))
+    if isinstance(obj, (Tensor, _np.ndarray)):
+        values = obj.tolist()
+        mask = obj.dtype == "bool" and obj.ndim > 0
+        return [i for i, kept in enumerate(values) if kept] if mask else values
+    return obj
+
+
+def delete(x: Operand, obj: Any, axis: int | None = None) -> Tensor:
+    """Return the array without the elements at positions along an axis, or of the flattened array.
+
+    obj is a number, several, a slice, or a mask; those of a tensor are computed.
+    """
+    x = _with_axes(x, 0 if axis is None else 1)
+    return _operations.delete(x, _positions(obj, x, axis), axis)
+
+
+def insert(x: Operand, obj: Any, values: Operand, axis: int | None = None) -> Tensor:
+    """Return the array with values in front of positions along an axis, or of the flattened array.
+
+    obj is as for delete.
+    """
+    x = _with_axes(x, 0 if axis is None else 1)
+    return _operations.insert(x, _positions(obj, x, axis), values, axis)
 
 
 def array_equiv(x: Operand, y: Operand) -> builtins.bool:

@@ -100,7 +100,6 @@ __all__ = [
     "cross",
     "deg2rad",
     "degrees",
-    "delete",
     "diag",
     "diagflat",
     "diagonal",
@@ -139,7 +138,6 @@ __all__ = [
     "hypot",
     "i0",
     "imag",
-    "insert",
     "interp",
     "intersect1d",
     "invert",
@@ -258,12 +256,10 @@ __all__ = [
     "sum",
     "swapaxes",
     "take",
-    "take_along_axis",
     "tan",
     "tanh",
     "tile",
     "trace",
-    "trapezoid",
     "tril",
     "tril_indices_from",
     "triu",
@@ -288,7 +284,6 @@ _MODULE = "numpy"
 _REAL = operation("numpy.real")
 _IMAG = operation("numpy.imag")
 _CONJ = operation("numpy.conj")
-_ANGLE = operation("numpy.angle")
 _ACOS = operation("numpy.acos")
 _ACOSH = operation("numpy.acosh")
 _ASIN = operation("numpy.asin")
@@ -325,6 +320,7 @@ _LOGADDEXP = operation("numpy.logaddexp")
 _ATAN2 = operation("numpy.atan2")
 _HYPOT = operation("numpy.hypot")
 _FMOD = operation("numpy.fmod")
+_ANGLE = operation("numpy.angle")
 _CEIL = operation("numpy.ceil")
 _FLOOR = operation("numpy.floor")
 _TRUNC = operation("numpy.trunc")
@@ -504,14 +500,6 @@ def imag(x: Operand) -> Tensor:
 def conj(x: Operand) -> Tensor:
     """The complex conjugate; real numbers are their own."""
     return array(x)._call1(_CONJ)
-
-
-def angle(x: Operand) -> Tensor:
-    """The angle of complex numbers with the positive real axis, in [-pi, pi].
-
-    That of real numbers is 0, or pi below 0.
-    """
-    return array(x)._call1(_ANGLE)
 
 
 def acos(x: Operand) -> Tensor:
@@ -790,6 +778,14 @@ def fmod(x: Operand, y: Operand) -> Tensor:
     return x._call1(_FMOD, operand(y, x))
 
 
+def angle(x: Operand, deg: bool = False) -> Tensor:
+    """The angle of complex numbers with the positive real axis, in [-pi, pi].
+
+    That of real numbers is 0, or pi below 0. In degrees with deg.
+    """
+    return array(x)._call1(_ANGLE, deg)
+
+
 def ceil(x: Operand) -> Tensor:
     """x rounded up."""
     return array(x)._call1(_CEIL)
@@ -1058,9 +1054,14 @@ def min(x: Operand, axis: Sizes | None = None, keepdims: bool = False) -> Tensor
     return array(x)._call1(_MIN, axis, keepdims)
 
 
-def mean(x: Operand, axis: Sizes | None = None, keepdims: bool = False) -> Tensor:
-    """The mean along axes; integers give float32."""
-    return array(x)._call1(_MEAN, axis, keepdims)
+def mean(
+    x: Operand,
+    axis: Sizes | None = None,
+    keepdims: bool = False,
+    dtype: DTypeLike | None = None,
+) -> Tensor:
+    """The mean along axes, of the elements in dtype if given; integers give float32."""
+    return array(x)._call1(_MEAN, axis, keepdims, known_dtype(dtype))
 
 
 def any(x: Operand, axis: Sizes | None = None, keepdims: bool = False) -> Tensor:
@@ -1078,9 +1079,11 @@ def var(
     axis: Sizes | None = None,
     correction: float = 0.0,
     keepdims: bool = False,
+    ddof: float | None = None,
+    dtype: DTypeLike | None = None,
 ) -> Tensor:
     """The variance along axes: the sum of squared deviations divided by count - correction."""
-    return array(x)._call1(_VAR, axis, correction, keepdims)
+    return array(x)._call1(_VAR, axis, correction, keepdims, ddof, known_dtype(dtype))
 
 
 def std(
@@ -1088,9 +1091,11 @@ def std(
     axis: Sizes | None = None,
     correction: float = 0.0,
     keepdims: bool = False,
+    ddof: float | None = None,
+    dtype: DTypeLike | None = None,
 ) -> Tensor:
     """The square root of the variance."""
-    return array(x)._call1(_STD, axis, correction, keepdims)
+    return array(x)._call1(_STD, axis, correction, keepdims, ddof, known_dtype(dtype))
 
 
 def argmax(x: Operand, axis: int | None = None, keepdims: bool = False) -> Tensor:
@@ -1219,9 +1224,11 @@ def nanvar(
     axis: Sizes | None = None,
     correction: float = 0.0,
     keepdims: bool = False,
+    ddof: float | None = None,
+    dtype: DTypeLike | None = None,
 ) -> Tensor:
     """The variance along axes of the elements that are not NaN."""
-    return array(x)._call1(_NANVAR, axis, correction, keepdims)
+    return array(x)._call1(_NANVAR, axis, correction, keepdims, ddof, known_dtype(dtype))
 
 
 def nanstd(
@@ -1229,9 +1236,11 @@ def nanstd(
     axis: Sizes | None = None,
     correction: float = 0.0,
     keepdims: bool = False,
+    ddof: float | None = None,
+    dtype: DTypeLike | None = None,
 ) -> Tensor:
     """The standard deviation along axes of the elements that are not NaN."""
-    return array(x)._call1(_NANSTD, axis, correction, keepdims)
+    return array(x)._call1(_NANSTD, axis, correction, keepdims, ddof, known_dtype(dtype))
 
 
 def nanargmax(x: Operand, axis: int | None = None, keepdims: bool = False) -> Tensor:
@@ -1378,12 +1387,14 @@ def interp(
     fp: Operand,
     left: float | None = None,
     right: float | None = None,
+    period: float | None = None,
 ) -> Tensor:
     """The piecewise linear function through the points (xp, fp), for ascending xp.
 
-    left and right are its values outside, those at the ends unless given.
+    left and right are its values outside, those at the ends unless given. With a period, points may
+    be in any order, and there is no outside.
     """
-    return array(x)._call1(_INTERP, array(xp), array(fp), left, right)
+    return array(x)._call1(_INTERP, array(xp), array(fp), left, right, period)
 
 
 def sort(x: Operand, axis: int = -1, descending: bool = False, stable: bool = True) -> Tensor:
@@ -1807,7 +1818,10 @@ def unpackbits(
     count: int | None = None,
     bitorder: str = "big",
 ) -> Tensor:
-    """The bits of bytes along an axis, uint8: all, or the first count."""
+    """The bits of bytes along an axis, uint8: all, or the first count.
+
+    A count below 0 leaves out so many at the end.
+    """
     return array(x)._call1(_UNPACKBITS, axis, count, bitorder)
 
 

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from polygrad import linalg as _linalg
+from polygrad._library import wrong
 from polygrad.linalg import (
     cholesky,
     cond,
@@ -111,9 +112,14 @@ def eig(x: Operand, /) -> EigResult:
     return EigResult(*_linalg.eig(x))
 
 
-def eigh(x: Operand, /) -> EighResult:
-    """Return the eigenvalues and eigenvectors of symmetric matrices."""
-    return EighResult(*_linalg.eigh(x))
+def eigh(x: Operand, /, UPLO: str = "L") -> EighResult:
+    """Return the eigenvalues and eigenvectors of symmetric matrices.
+
+    Only one triangle is read, the lower or, with UPLO "U", the upper.
+    """
+    if UPLO not in ("L", "U"):
+        raise wrong("UPLO", UPLO, '"L" or "U"')
+    return EighResult(*_linalg.eigh(x, UPLO == "U"))
 
 
 def qr(x: Operand, /, *, mode: str = "reduced") -> QRResult:
@@ -126,8 +132,10 @@ def slogdet(x: Operand, /) -> SlogdetResult:
     return SlogdetResult(*_linalg.slogdet(x))
 
 
-def svd(x: Operand, /, *, full_matrices: bool = True) -> SVDResult:
-    """Return U, S and Vh with x = U diag(S) Vh."""
+def svd(x: Operand, /, full_matrices: bool = True, compute_uv: bool = True) -> Any:
+    """Return U, S and Vh with x = U diag(S) Vh; without compute_uv S alone."""
+    if not compute_uv:
+        return _linalg.svdvals(x)
     return SVDResult(*_linalg.svd(x, full_matrices))
 
 

@@ -218,7 +218,7 @@ var pythonQuickFunctions = map[string]string{
 
 // pythonInAnotherForm are functions that Python's package has in a form of its own.
 var pythonInAnotherForm = []string{"numpy.concat", "numpy.repeat", "numpy.unique_all", "numpy.tensordot", "numpy.gradient", "numpy.average",
-	"numpy.cumulative_sum", "numpy.cumulative_prod"}
+	"numpy.trapezoid", "numpy.take_along_axis", "numpy.delete", "numpy.insert", "numpy.cumulative_sum", "numpy.cumulative_prod"}
 
 // operatorsOf is the import of the numbers of operators, one a line.
 func operatorsOf(lines string) string {
