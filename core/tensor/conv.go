@@ -301,6 +301,12 @@ func interpolate(x *uop.UOp, size []int64, mode Interpolation, alignCorners bool
 	if x.DType == uop.Float64 || bytes {
 		position = uop.Float64
 	}
+	if x.DType.IsInt() && !bytes && !tinygrad && mode != Nearest && mode != NearestExact {
+		if x.DType.Bits > 16 {
+			position = uop.Float64 // float32 has not all integers, nor the limits of the type
+		}
+		y = cast(x, position) // differences of integers may wrap
+	}
 	for i := 1; i <= len(size); i++ {
 		axis, have, want := n-i, s[n-i], size[len(size)-i]
 		narrow := onesShape(n)
@@ -349,7 +355,11 @@ func interpolate(x *uop.UOp, size []int64, mode Interpolation, alignCorners bool
 		}
 	}
 	if y.DType != x.DType && x.DType.IsInt() && !tinygrad {
-		y = clamp(floor(add(y, 0.5)), uop.Float(x.DType.Min().F()), uop.Float(x.DType.Max().F()))
+		top := x.DType.Max().F()
+		if x.DType.Bits == 64 {
+			top = math.Nextafter(top, 0) // the limit is rounded up, to what a cast would wrap
+		}
+		y = clamp(floor(add(y, 0.5)), uop.Float(x.DType.Min().F()), uop.Float(top))
 	}
 	return cast(y, x.DType)
 }

@@ -277,6 +277,20 @@ def test_interpolate(size: tuple[int, ...], mode: str, align: bool) -> None:
     check_gradient(lambda t: t.interpolate(size, mode, align), x[:1, :1])
 
 
+@pytest.mark.parametrize("mode", ["bilinear", "bicubic", "area"])
+@pytest.mark.parametrize("dtype", ["int8", "int32", "int64", "uint32", "uint64"])
+def test_resized_integers(mode: str, dtype: str) -> None:
+    """Neither differences nor sums wrap, and integers that float32 does not have stay."""
+    low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
+    for value in (low, high, min(high, (1 << 24) + 1)):
+        got = Tensor(np.full((1, 1, 5, 4), value, dtype)).interpolate((7, 6), mode)
+        close(got.numpy().astype(float), np.full((1, 1, 7, 6), float(value)), rtol=1e-14)
+    x = np.where(np.arange(20).reshape(1, 1, 5, 4) % 3 > 0, high, low).astype(dtype)
+    want = np.clip(Tensor(x.astype(float)).interpolate((7, 6), mode).numpy(), low, high)
+    got = Tensor(x).interpolate((7, 6), mode).numpy().astype(float)
+    np.testing.assert_allclose(got, want, atol=max(1.0, high * 1e-14))
+
+
 @pytest.mark.parametrize(
     ("call", "says"),
     [
