@@ -840,7 +840,8 @@ func (t *Tensor) Shrink(arg ...[2]int) *Tensor { return t.call1(opShrink, nil, a
 
 // Pad returns the tensor with elements added before and after each axis; negative numbers remove elements.
 // padding is a list of pairs (before, after), one for each axis; or a flat list of numbers that begins with the last axis, as in PyTorch. The new elements
-// are value, or with mode elements of the tensor: "reflect" (mirrored at the edge), "replicate" (the edge), "circular" (from the other end).
+// are value, or with mode elements of the tensor: "reflect" (mirrored at the edge), "symmetric" (with the edge twice), "replicate" (the edge),
+// "circular" (from the other end).
 // Options: WithMode (constant), WithValue (0).
 func (t *Tensor) Pad(padding [][2]int, opts ...Option) *Tensor { return t.call1(opPad, opts, padding) }
 

@@ -465,28 +465,28 @@ func CountNonZero(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor 
 }
 
 // Quantile returns the quantiles along axes.
-// q has values from 0 to 1; its axes come first. method says what lies between two elements.
+// q has values from 0 to 1; its axes come first. method, one of NumPy's, says what lies between two elements.
 // Options: WithAxis, WithMethod (linear), WithKeepdims (false).
 func Quantile(x *polygrad.Tensor, q any, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.quantile", []any{x, q}, opts...)[0]
 }
 
 // Percentile returns the percentiles along axes.
-// q has values from 0 to 100; its axes come first. method says what lies between two elements.
+// q has values from 0 to 100; its axes come first. method, one of NumPy's, says what lies between two elements.
 // Options: WithAxis, WithMethod (linear), WithKeepdims (false).
 func Percentile(x *polygrad.Tensor, q any, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.percentile", []any{x, q}, opts...)[0]
 }
 
 // Nanquantile returns the quantiles along axes of the elements that are not NaN.
-// q has values from 0 to 1; its axes come first. method says what lies between two elements.
+// q has values from 0 to 1; its axes come first. method, one of NumPy's, says what lies between two elements.
 // Options: WithAxis, WithMethod (linear), WithKeepdims (false).
 func Nanquantile(x *polygrad.Tensor, q any, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.nanquantile", []any{x, q}, opts...)[0]
 }
 
 // Nanpercentile returns the percentiles along axes of the elements that are not NaN.
-// q has values from 0 to 100; its axes come first. method says what lies between two elements.
+// q has values from 0 to 100; its axes come first. method, one of NumPy's, says what lies between two elements.
 // Options: WithAxis, WithMethod (linear), WithKeepdims (false).
 func Nanpercentile(x *polygrad.Tensor, q any, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.nanpercentile", []any{x, q}, opts...)[0]

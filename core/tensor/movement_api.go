@@ -57,11 +57,12 @@ func Pad(x *uop.UOp, padding []uop.Pair, value uop.Const) (r *uop.UOp, err error
 // PadMode is the source of the elements that PadWith adds.
 type PadMode uint8
 
-// Modes of padding: mirror without the edge, repeat the edge, wrap around.
+// Modes of padding: mirror without the edge, repeat the edge, wrap around, mirror with the edge. All but the second repeat beyond the size.
 const (
 	PadReflect PadMode = iota
 	PadReplicate
 	PadCircular
+	PadSymmetric
 )
 
 // PadWith pads every axis with elements of x itself.

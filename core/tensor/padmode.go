@@ -15,10 +15,26 @@ func padWith(x *uop.UOp, padding []uop.Pair, mode PadMode) *uop.UOp {
 			fail("padding", "of axis %d is symbolic, expected numbers without variables", i)
 		}
 	}
-	if mode == PadCircular {
-		return padCircular(x, s, padding)
-	}
+	bounds, reps := wholes(x.Shape()), make([]uop.Sint, len(s))
 	for a, p := range padding {
+		reps[a] = uop.N(1)
+		if most := int64(1 << 40); p.Lo.N > most || p.Hi.N > most {
+			fail("padding", "(%s,%s) of axis %d is too large", p.Lo, p.Hi, a)
+		}
+		if p.Lo.N < -s[a] || p.Hi.N < -s[a] || s[a]+p.Lo.N+p.Hi.N < 0 {
+			fail("padding", "(%s,%s) of axis %d, expected no more cut off than its size %d", p.Lo, p.Hi, a, s[a])
+		}
+		if p.Lo.N == 0 && p.Hi.N == 0 {
+			continue
+		}
+		if mode == PadCircular || mode == PadSymmetric || mode == PadReflect && max(p.Lo.N, p.Hi.N) >= s[a] {
+			x = periodOf(x, a, mode)
+			n := x.Shape()[a].N
+			from := ((-p.Lo.N)%n + n) % n
+			to := from + p.Lo.N + s[a] + p.Hi.N
+			reps[a], bounds[a] = uop.N((to+n-1)/n), pairOf(from, to)
+			continue
+		}
 		before, after := max(p.Lo.N, 0), max(p.Hi.N, 0)
 		parts := []*uop.UOp{x}
 		if before > 0 {
@@ -28,12 +44,9 @@ func padWith(x *uop.UOp, padding []uop.Pair, mode PadMode) *uop.UOp {
 			parts = append(parts, padPart(x, a, after, mode, false))
 		}
 		x = cat(parts, a)
+		bounds[a] = pairOf(-min(p.Lo.N, 0), min(p.Hi.N, 0)+x.Shape()[a].N)
 	}
-	bounds := wholes(x.Shape())
-	for a, p := range padding {
-		bounds[a] = pairOf(-min(p.Lo.N, 0), min(p.Hi.N, 0)+bounds[a].Hi.N)
-	}
-	return shrink(x, bounds)
+	return shrink(repeat(x, reps), bounds)
 }
 
 // padPart is the padding before or after an axis.
@@ -52,9 +65,6 @@ func padPart(x *uop.UOp, axis int, n int64, mode PadMode, before bool) *uop.UOp 
 		to[axis] = uop.N(n)
 		return expand(shrinkAxis(x, axis, uop.N(at), uop.N(at+1)), to)
 	}
-	if n >= size {
-		fail("padding", "%d of axis %d, expected less than its size %d", n, axis, size)
-	}
 	entries := make([]Index, len(s))
 	for i := range entries {
 		entries[i] = Whole()
@@ -71,31 +81,16 @@ func padPart(x *uop.UOp, axis int, n int64, mode PadMode, before bool) *uop.UOp 
 	return index(x, entries...)
 }
 
-func padCircular(x *uop.UOp, s []int64, padding []uop.Pair) *uop.UOp {
-	reps := make([]uop.Sint, len(s))
-	for a, p := range padding {
-		if p.Lo.N > s[a] || p.Hi.N > s[a] || s[a]+p.Lo.N+p.Hi.N < 0 {
-			fail("padding", "(%s,%s) of axis %d, expected at most its size %d, and no more cut off than that", p.Lo, p.Hi, a, s[a])
-		}
-		reps[a] = uop.N(1)
-		for _, v := range []int64{p.Lo.N, p.Hi.N} {
-			if v > 0 {
-				reps[a].N++
-			}
-		}
+// periodOf is a period of the periodic continuation of x: x itself, or x and its mirror image, with the edges once or twice.
+func periodOf(x *uop.UOp, axis int, mode PadMode) *uop.UOp {
+	size := x.Shape()[axis].N
+	switch {
+	case size == 0:
+		fail("padding", "continues axis %d of size 0, expected a size of 1 or more", axis)
+	case mode == PadSymmetric:
+		return cat([]*uop.UOp{x, flip(x, axis)}, axis)
+	case mode == PadReflect && size > 2:
+		return cat([]*uop.UOp{x, shrinkAxis(flip(x, axis), axis, uop.N(1), uop.N(size-1))}, axis)
 	}
-	x = repeat(x, reps)
-	bounds := wholes(x.Shape())
-	for a, p := range padding {
-		// The copies before and after, cropped to the padding, and x itself for amounts of 0 or less.
-		lo, hi := -p.Lo.N, bounds[a].Hi.N+p.Hi.N
-		if p.Lo.N > 0 {
-			lo += s[a]
-		}
-		if p.Hi.N > 0 {
-			hi -= s[a]
-		}
-		bounds[a] = pairOf(lo, hi)
-	}
-	return shrink(x, bounds)
+	return x
 }

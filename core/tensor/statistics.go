@@ -1,8 +1,10 @@
 package tensor
 
 import (
+	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"polygrad/core/uop"
 )
@@ -41,14 +43,45 @@ func rowsOfAxes(x *uop.UOp, axes []int) (rows *uop.UOp, back func(r *uop.UOp, ke
 	}
 }
 
-// quantileMethods are how a quantile between two elements is chosen: its share of the way to the upper one.
-var quantileMethods = map[string]func(share *uop.UOp) *uop.UOp{
-	"linear":   func(share *uop.UOp) *uop.UOp { return share },
-	"lower":    func(share *uop.UOp) *uop.UOp { return mul(detach(share), 0) },
-	"higher":   func(share *uop.UOp) *uop.UOp { return cast(gt(share, 0), share.DType) },
-	"midpoint": func(share *uop.UOp) *uop.UOp { return mul(cast(gt(share, 0), share.DType), 0.5) },
-	"nearest":  func(share *uop.UOp) *uop.UOp { return share }, // the position is rounded before
+// quantileMethod is a definition of quantiles: q is at the position (n + 1 - alpha - beta) q + alpha - 1 of n ordered elements; of two
+// elements share says from the share of the way to the upper one, and the position of the lower one, what is taken of the upper one: in
+// proportion if nil.
+type quantileMethod struct {
+	alpha, beta float64
+	share       func(share, below *uop.UOp) *uop.UOp
 }
+
+func upperIf(is *uop.UOp, share *uop.UOp) *uop.UOp { return cast(is, share.DType) }
+
+func isOdd(x *uop.UOp) *uop.UOp { return ne(floor(mul(x, 0.5)), mul(x, 0.5)) }
+
+// quantileMethods are NumPy's: nine definitions of Hyndman and Fan (Sample quantiles in statistical packages, 1996) and four variants.
+var quantileMethods = func() map[string]quantileMethod {
+	higher := func(share, _ *uop.UOp) *uop.UOp { return upperIf(gt(share, 0), share) }
+	return map[string]quantileMethod{
+		"linear": {1, 1, nil},
+		"lower":  {1, 1, func(share, _ *uop.UOp) *uop.UOp { return mul(detach(share), 0) }},
+		"higher": {1, 1, higher},
+		"midpoint": {1, 1, func(share, _ *uop.UOp) *uop.UOp {
+			return mul(upperIf(gt(share, 0), share), 0.5)
+		}},
+		"nearest": {1, 1, func(share, below *uop.UOp) *uop.UOp {
+			return upperIf(bitOr(gt(share, 0.5), bitAnd(eq(share, 0.5), isOdd(below))), share)
+		}},
+		"inverted_cdf": {0, 1, higher},
+		"averaged_inverted_cdf": {0, 1, func(share, _ *uop.UOp) *uop.UOp {
+			return mul(add(upperIf(gt(share, 0), share), 1), 0.5)
+		}},
+		"closest_observation": {-0.5, 1.5, func(share, below *uop.UOp) *uop.UOp {
+			return upperIf(logicalNot(bitAnd(eq(share, 0), isOdd(below))), share)
+		}},
+		"interpolated_inverted_cdf": {0, 1, nil},
+		"hazen":                     {0.5, 0.5, nil},
+		"weibull":                   {0, 0, nil},
+		"median_unbiased":           {1. / 3, 1. / 3, nil},
+		"normal_unbiased":           {3. / 8, 3. / 8, nil},
+	}
+}()
 
 // Quantiles are the quantiles q, a tensor of numbers from 0 to 1, over axes. The axes of q come first. With skipNaN elements that are NaN
 // do not count; otherwise the result is NaN if one is.
@@ -57,7 +90,7 @@ func Quantiles(x, q *uop.UOp, axes []int, keepdims bool, method string, skipNaN 
 	needSame("operands", x, q)
 	of, known := quantileMethods[method]
 	if !known {
-		fail("method", "is %q, expected linear, lower, higher, midpoint or nearest", method)
+		fail("method", "is %q, expected one of %s", method, strings.Join(slices.Sorted(maps.Keys(quantileMethods)), ", "))
 	}
 	x = asFloat(x)
 	rows, back := rowsOfAxes(x, axes)
@@ -73,13 +106,30 @@ func Quantiles(x, q *uop.UOp, axes []int, keepdims bool, method string, skipNaN 
 	if skipNaN {
 		top = sub(sum(cast(logicalNot(isNaN(rows)), uop.Float64), []int{last}, true), 1)
 	}
-	place := mul(flat, maximum(top, 0))
-	if method == "nearest" {
-		place = roundAny(place)
+	top = maximum(top, 0)
+	place := mul(flat, top)
+	if method := 2 - of.alpha - of.beta; method != 0 {
+		place = mul(flat, add(top, method))
+	}
+	if of.alpha != 1 {
+		place = add(place, of.alpha-1)
 	}
 	wide := append(joinShapes(s[:last]), numel("q", qs))
 	place = expand(broadcastTo(place, wide), wide)
+	if of.share != nil && q.DType == uop.Float32 { // its rounding does not move a position beyond an element, or half
+		near := mul(roundAny(mul(place, 2)), 0.5)
+		place = where(le(abs(sub(place, near)), mul(add(abs(near), 2), 0x1p-24)), near, place)
+	}
 	below := detach(floor(place))
+	share := sub(place, below)
+	if of.share != nil {
+		share = of.share(share, below)
+	}
+	share = cast(share, x.DType)
+	if of.alpha != 1 { // the position may lie before the first element, or behind the last one
+		share = where(bitAnd(ge(place, 0), lt(place, top)), share, 0)
+		below = minimum(maximum(below, 0), top)
+	}
 	at := cast(below, uop.Int32)
 	var lo, hi, nan *uop.UOp
 	if wide[last].Max() <= mostRanked && isNumbers(wide) && worthSelecting(rows, last) {
@@ -94,7 +144,6 @@ func Quantiles(x, q *uop.UOp, axes []int, keepdims bool, method string, skipNaN 
 		lo, hi = gather(sorted, last, at), gather(sorted, last, cast(minimum(add(at, 1), int(n-1)), uop.Int32))
 		nan = isNaN(shrinkAxis(sorted, last, uop.N(n-1), uop.N(n)))
 	}
-	share := cast(of(sub(place, below)), x.DType)
 	// Of equal numbers each has its share of the gradient.
 	r = where(bitOr(remainsInfinite(lo, hi), eq(share, 0)), lo, where(eq(share, 1), hi, add(lo, mul(sub(hi, lo), share))))
 	if !skipNaN {
@@ -148,7 +197,7 @@ func NaNReduce(kind string, x *uop.UOp, axes []int, keepdims bool, correction fl
 	}
 	dt := x.DType
 	x = atLeastF32(x)
-	count := sum(cast(logicalNot(isNaN(x)), x.DType), axes, true)
+	count := sum(cast(logicalNot(isNaN(x)), x.DType.Plane()), axes, true)
 	m := div(sum(withoutNaN(x, 0), axes, true), count)
 	if kind != "mean" {
 		m = div(sum(withoutNaN(absSquare(sub(x, m)), 0), axes, true), maximum(sub(count, correction), 0))

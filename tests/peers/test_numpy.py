@@ -51,6 +51,22 @@ def same(names: str, *args: Any, **options: Any) -> None:
         case(name, lambda m, *xs, n=name: getattr(m, n)(*xs, **options), *args)
 
 
+METHODS = (
+    "linear",
+    "lower",
+    "higher",
+    "midpoint",
+    "nearest",
+    "inverted_cdf",
+    "averaged_inverted_cdf",
+    "hazen",
+    "weibull",
+    "closest_observation",
+    "interpolated_inverted_cdf",
+    "median_unbiased",
+    "normal_unbiased",
+)
+MODES = ("constant", "edge", "reflect", "symmetric", "wrap")
 EDGES = np.array([0.0, -0.0, 1.5, -2.5, np.inf, -np.inf, np.nan, 3.0])
 same("signbit isposinf isneginf nan_to_num sinc", EDGES)
 same("cbrt deg2rad rad2deg degrees radians absolute floor ceil trunc fix rint", normal(4, 5) * 100)
@@ -74,14 +90,22 @@ for axis in (None, 0, 1, (0, 2)):
         o = {"axis": axis, "keepdims": keepdims}
         same("sum prod max min mean any all var std ptp median count_nonzero", normal(3, 4, 5), **o)
         same("nansum nanprod nanmax nanmin nanmean nanvar nanstd nanmedian", holes(3, 14, 5), **o)
-        for method in ("linear", "lower", "higher", "midpoint", "nearest"):
+        for method in METHODS:
             for q in (0.3, np.array([0.0, 0.25, 1.0])):
                 o = {"axis": axis, "keepdims": keepdims, "method": method}
                 same("quantile nanquantile", normal(3, 4, 5), q, **o)
                 same("percentile", normal(3, 4, 5), q * 100, **o)
+for mode in MODES:
+    for shape, width in [((4, 5), ((2, 3), (4, 0))), ((2, 3), 7), ((1, 2), ((3, 0), (0, 5)))]:
+        same("pad", normal(*shape), width, mode=mode)
+        same("pad", whole(-9, 9, *shape, dtype="int64"), width, mode=mode)
 same("median mean", EDGES)
 same("quantile", EDGES, 0.4)
+for method in ("inverted_cdf", "averaged_inverted_cdf", "closest_observation", "nearest"):
+    for n in (1, 2, 10):  # elements, and the middle between two, at shares that float32 rounds
+        same("quantile", normal(n), [0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0], method=method)
 same("nanquantile", holes(3, 7), np.array([[0.1, 0.5], [0.9, 1.0]]), axis=1)
+same("var std nanvar nanstd nanmean", holes(4, 6) + 1j * normal(4, 6), axis=1)
 same("nanargmax nanargmin", holes(4, 6), axis=1)
 same("argmax argmin", normal(4, 6))
 same("cov corrcoef", normal(3, 10))

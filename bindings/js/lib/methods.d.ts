@@ -690,14 +690,14 @@ export class Methods {
   /**
    * The tensor with elements added before and after each axis; negative numbers remove elements.
    * padding is a list of pairs (before, after), one for each axis; or a flat list of numbers that begins with the last axis, as in
-   * PyTorch. The new elements are value, or with mode elements of the tensor: "reflect" (mirrored at the edge), "replicate" (the
-   * edge), "circular" (from the other end).
+   * PyTorch. The new elements are value, or with mode elements of the tensor: "reflect" (mirrored at the edge), "symmetric" (with the
+   * edge twice), "replicate" (the edge), "circular" (from the other end).
    * @param mode constant by default
    * @param value 0 by default
    */
-  pad(padding: ReadonlyArray<readonly [Size, Size] | null> | readonly Size[], mode?: 'constant' | 'reflect' | 'replicate' | 'circular', value?: Scalar): Tensor
-  pad(padding: ReadonlyArray<readonly [Size, Size] | null> | readonly Size[], options: { mode?: 'constant' | 'reflect' | 'replicate' | 'circular', value?: Scalar }): Tensor
-  pad(options: { padding: ReadonlyArray<readonly [Size, Size] | null> | readonly Size[], mode?: 'constant' | 'reflect' | 'replicate' | 'circular', value?: Scalar }): Tensor
+  pad(padding: ReadonlyArray<readonly [Size, Size] | null> | readonly Size[], mode?: 'constant' | 'reflect' | 'replicate' | 'circular' | 'symmetric', value?: Scalar): Tensor
+  pad(padding: ReadonlyArray<readonly [Size, Size] | null> | readonly Size[], options: { mode?: 'constant' | 'reflect' | 'replicate' | 'circular' | 'symmetric', value?: Scalar }): Tensor
+  pad(options: { padding: ReadonlyArray<readonly [Size, Size] | null> | readonly Size[], mode?: 'constant' | 'reflect' | 'replicate' | 'circular' | 'symmetric', value?: Scalar }): Tensor
 
   /** Elements shifted along axes, cyclically. */
   roll(shifts: PerAxis, dims?: Axes): Tensor

@@ -418,39 +418,39 @@ export function countNonzero(x: Tensor, options: { axis?: Axes, keepdims?: boole
 
 /**
  * The quantiles along axes.
- * q has values from 0 to 1; its axes come first. method says what lies between two elements.
+ * q has values from 0 to 1; its axes come first. method, one of NumPy's, says what lies between two elements.
  * @param method linear by default
  */
-export function quantile(x: Tensor, q: Operand, axis?: Axes, method?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest', keepdims?: boolean): Tensor
-export function quantile(x: Tensor, q: Operand, options: { axis?: Axes, method?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest', keepdims?: boolean }): Tensor
-export function quantile(x: Tensor, options: { q: Operand, axis?: Axes, method?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest', keepdims?: boolean }): Tensor
+export function quantile(x: Tensor, q: Operand, axis?: Axes, method?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest' | 'inverted_cdf' | 'averaged_inverted_cdf' | 'closest_observation' | 'interpolated_inverted_cdf' | 'hazen' | 'weibull' | 'median_unbiased' | 'normal_unbiased', keepdims?: boolean): Tensor
+export function quantile(x: Tensor, q: Operand, options: { axis?: Axes, method?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest' | 'inverted_cdf' | 'averaged_inverted_cdf' | 'closest_observation' | 'interpolated_inverted_cdf' | 'hazen' | 'weibull' | 'median_unbiased' | 'normal_unbiased', keepdims?: boolean }): Tensor
+export function quantile(x: Tensor, options: { q: Operand, axis?: Axes, method?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest' | 'inverted_cdf' | 'averaged_inverted_cdf' | 'closest_observation' | 'interpolated_inverted_cdf' | 'hazen' | 'weibull' | 'median_unbiased' | 'normal_unbiased', keepdims?: boolean }): Tensor
 
 /**
  * The percentiles along axes.
- * q has values from 0 to 100; its axes come first. method says what lies between two elements.
+ * q has values from 0 to 100; its axes come first. method, one of NumPy's, says what lies between two elements.
  * @param method linear by default
  */
-export function percentile(x: Tensor, q: Operand, axis?: Axes, method?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest', keepdims?: boolean): Tensor
-export function percentile(x: Tensor, q: Operand, options: { axis?: Axes, method?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest', keepdims?: boolean }): Tensor
-export function percentile(x: Tensor, options: { q: Operand, axis?: Axes, method?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest', keepdims?: boolean }): Tensor
+export function percentile(x: Tensor, q: Operand, axis?: Axes, method?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest' | 'inverted_cdf' | 'averaged_inverted_cdf' | 'closest_observation' | 'interpolated_inverted_cdf' | 'hazen' | 'weibull' | 'median_unbiased' | 'normal_unbiased', keepdims?: boolean): Tensor
+export function percentile(x: Tensor, q: Operand, options: { axis?: Axes, method?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest' | 'inverted_cdf' | 'averaged_inverted_cdf' | 'closest_observation' | 'interpolated_inverted_cdf' | 'hazen' | 'weibull' | 'median_unbiased' | 'normal_unbiased', keepdims?: boolean }): Tensor
+export function percentile(x: Tensor, options: { q: Operand, axis?: Axes, method?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest' | 'inverted_cdf' | 'averaged_inverted_cdf' | 'closest_observation' | 'interpolated_inverted_cdf' | 'hazen' | 'weibull' | 'median_unbiased' | 'normal_unbiased', keepdims?: boolean }): Tensor
 
 /**
  * The quantiles along axes of the elements that are not NaN.
- * q has values from 0 to 1; its axes come first. method says what lies between two elements.
+ * q has values from 0 to 1; its axes come first. method, one of NumPy's, says what lies between two elements.
  * @param method linear by default
  */
-export function nanquantile(x: Tensor, q: Operand, axis?: Axes, method?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest', keepdims?: boolean): Tensor
-export function nanquantile(x: Tensor, q: Operand, options: { axis?: Axes, method?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest', keepdims?: boolean }): Tensor
-export function nanquantile(x: Tensor, options: { q: Operand, axis?: Axes, method?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest', keepdims?: boolean }): Tensor
+export function nanquantile(x: Tensor, q: Operand, axis?: Axes, method?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest' | 'inverted_cdf' | 'averaged_inverted_cdf' | 'closest_observation' | 'interpolated_inverted_cdf' | 'hazen' | 'weibull' | 'median_unbiased' | 'normal_unbiased', keepdims?: boolean): Tensor
+export function nanquantile(x: Tensor, q: Operand, options: { axis?: Axes, method?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest' | 'inverted_cdf' | 'averaged_inverted_cdf' | 'closest_observation' | 'interpolated_inverted_cdf' | 'hazen' | 'weibull' | 'median_unbiased' | 'normal_unbiased', keepdims?: boolean }): Tensor
+export function nanquantile(x: Tensor, options: { q: Operand, axis?: Axes, method?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest' | 'inverted_cdf' | 'averaged_inverted_cdf' | 'closest_observation' | 'interpolated_inverted_cdf' | 'hazen' | 'weibull' | 'median_unbiased' | 'normal_unbiased', keepdims?: boolean }): Tensor
 
 /**
  * The percentiles along axes of the elements that are not NaN.
- * q has values from 0 to 100; its axes come first. method says what lies between two elements.
+ * q has values from 0 to 100; its axes come first. method, one of NumPy's, says what lies between two elements.
  * @param method linear by default
  */
-export function nanpercentile(x: Tensor, q: Operand, axis?: Axes, method?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest', keepdims?: boolean): Tensor
-export function nanpercentile(x: Tensor, q: Operand, options: { axis?: Axes, method?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest', keepdims?: boolean }): Tensor
-export function nanpercentile(x: Tensor, options: { q: Operand, axis?: Axes, method?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest', keepdims?: boolean }): Tensor
+export function nanpercentile(x: Tensor, q: Operand, axis?: Axes, method?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest' | 'inverted_cdf' | 'averaged_inverted_cdf' | 'closest_observation' | 'interpolated_inverted_cdf' | 'hazen' | 'weibull' | 'median_unbiased' | 'normal_unbiased', keepdims?: boolean): Tensor
+export function nanpercentile(x: Tensor, q: Operand, options: { axis?: Axes, method?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest' | 'inverted_cdf' | 'averaged_inverted_cdf' | 'closest_observation' | 'interpolated_inverted_cdf' | 'hazen' | 'weibull' | 'median_unbiased' | 'normal_unbiased', keepdims?: boolean }): Tensor
+export function nanpercentile(x: Tensor, options: { q: Operand, axis?: Axes, method?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest' | 'inverted_cdf' | 'averaged_inverted_cdf' | 'closest_observation' | 'interpolated_inverted_cdf' | 'hazen' | 'weibull' | 'median_unbiased' | 'normal_unbiased', keepdims?: boolean }): Tensor
 
 /** The median along axes. */
 export function median(x: Tensor, axis?: Axes, keepdims?: boolean): Tensor

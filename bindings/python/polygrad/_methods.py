@@ -1519,8 +1519,8 @@ class Methods(Base):
 
         padding is a list of pairs (before, after), one for each axis; or a flat list of numbers
         that begins with the last axis, as in PyTorch. The new elements are value, or with mode
-        elements of the tensor: "reflect" (mirrored at the edge), "replicate" (the edge), "circular"
-        (from the other end).
+        elements of the tensor: "reflect" (mirrored at the edge), "symmetric" (with the edge twice),
+        "replicate" (the edge), "circular" (from the other end).
 
         >>> Tensor([1, 2]).pad(((1, 2),)).tolist(), Tensor([1.0]).pad((0, 1), value=9).tolist()
         ([0, 1, 2, 0, 0], [1.0, 9.0])

@@ -232,9 +232,10 @@ func nanSpreading(name, doc string) Op {
 
 // quantiles is a function of shares, which are divided by scale.
 func quantiles(name, doc string, scale float64, skipNaN bool) Op {
-	const methods = "method text = linear {linear lower higher midpoint nearest}"
+	const methods = "method text = linear {linear lower higher midpoint nearest inverted_cdf averaged_inverted_cdf closest_observation " +
+		"interpolated_inverted_cdf hazen weibull median_unbiased normal_unbiased}"
 	return inNumpy(name, "q operand, axis axes?, "+methods+", keepdims bool = false", doc+`
-q has values from 0 to `+number(scale)+`; its axes come first. method says what lies between two elements.`, func(a *Args) (*uop.UOp, error) {
+q has values from 0 to `+number(scale)+`; its axes come first. method, one of NumPy's, says what lies between two elements.`, func(a *Args) (*uop.UOp, error) {
 		q := a.tensor("q")
 		if q == nil {
 			v := a.number("q").F()

@@ -10,7 +10,7 @@ import (
 // noPair keeps an axis as it is when elements are added.
 func noPair(int) uop.Pair { return uop.Pair{Lo: uop.N(0), Hi: uop.N(0)} }
 
-var padModes = map[string]tensor.PadMode{"reflect": tensor.PadReflect, "replicate": tensor.PadReplicate, "circular": tensor.PadCircular}
+var padModes = map[string]tensor.PadMode{"reflect": tensor.PadReflect, "replicate": tensor.PadReplicate, "circular": tensor.PadCircular, "symmetric": tensor.PadSymmetric}
 
 // upTo are pairs for the sizes of shape, none for axes that are kept.
 func (a *Args) upTo(pair func(old, size uop.Sint) uop.Pair) ([]uop.Pair, error) {
@@ -101,9 +101,10 @@ var shapes = []Op{
 		}
 		return tensor.Shrink(a.X, p)
 	}),
-	method("pad", "padding pairs, mode text = constant {constant reflect replicate circular}, value number = 0", `The tensor with elements added before and after each axis; negative numbers remove elements.
+	method("pad", "padding pairs, mode text = constant {constant reflect replicate circular symmetric}, value number = 0", `The tensor with elements added before and after each axis; negative numbers remove elements.
 padding is a list of pairs (before, after), one for each axis; or a flat list of numbers that begins with the last axis, as in PyTorch. The new elements
-are value, or with mode elements of the tensor: "reflect" (mirrored at the edge), "replicate" (the edge), "circular" (from the other end).`,
+are value, or with mode elements of the tensor: "reflect" (mirrored at the edge), "symmetric" (with the edge twice), "replicate" (the edge),
+"circular" (from the other end).`,
 		func(a *Args) (*uop.UOp, error) {
 			p, err := a.margins("padding")
 			if err != nil {

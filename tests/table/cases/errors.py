@@ -269,11 +269,11 @@ def add() -> None:
         {"dim": 1, "size": 4, "step": 1},
     )
     error(
-        "pad by reflection beyond the size",
+        "pad by reflection that cuts off more than the size",
         "pad",
         [x],
-        "expected less than its size",
-        {"padding": [[0, 0], [3, 0]], "mode": "reflect"},
+        "expected no more cut off than its size",
+        {"padding": [[0, 0], [-4, 0]], "mode": "reflect"},
     )
     error(
         "randint of floats",

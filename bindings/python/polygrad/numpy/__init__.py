@@ -532,16 +532,20 @@ def _vector_unless(x: Operand, axis: int | None) -> Tensor:
 def pad(x: Operand, width: Any, mode: str = "constant", constant_values: float = 0) -> Tensor:
     """Return x with elements before and behind each axis.
 
-    mode is "constant", "edge", "reflect" or "wrap".
+    mode is "constant", "edge", "reflect", "symmetric" or "wrap".
     """
     x = _array(x)
-    width = width.tolist() if isinstance(width, Tensor) else width
-    pairs = _np.broadcast_to(_np.asarray(width), (x.ndim, 2)).tolist()
+    width = width.numpy() if isinstance(width, Tensor) else width
+    try:
+        pairs = _np.broadcast_to(_np.asarray(width), (x.ndim, 2)).tolist()
+    except ValueError:
+        raise wrong("width", width, f"a number, a pair, or {x.ndim} pairs") from None
     if _np.any(_np.less(width, 0)):
         raise wrong("width", width, "numbers of 0 or more")
-    modes = {"constant": "constant", "edge": "replicate", "reflect": "reflect", "wrap": "circular"}
+    modes = {"constant": "constant", "edge": "replicate", "wrap": "circular"}
+    modes |= {"reflect": "reflect", "symmetric": "symmetric"}
     if mode not in modes:
-        raise wrong("mode", mode, 'one of "constant", "edge", "reflect", "wrap"')
+        raise wrong("mode", mode, 'one of "constant", "edge", "reflect", "symmetric", "wrap"')
     return x.pad(pairs, mode=modes[mode], value=constant_values)
 
 

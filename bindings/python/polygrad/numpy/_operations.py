@@ -1133,7 +1133,8 @@ def quantile(
 ) -> Tensor:
     """The quantiles along axes.
 
-    q has values from 0 to 1; its axes come first. method says what lies between two elements.
+    q has values from 0 to 1; its axes come first. method, one of NumPy's, says what lies between
+    two elements.
     """
     x = array(x, q)
     return x._call1(_QUANTILE, operand(q, x), axis, method, keepdims)
@@ -1148,7 +1149,8 @@ def percentile(
 ) -> Tensor:
     """The percentiles along axes.
 
-    q has values from 0 to 100; its axes come first. method says what lies between two elements.
+    q has values from 0 to 100; its axes come first. method, one of NumPy's, says what lies between
+    two elements.
     """
     x = array(x, q)
     return x._call1(_PERCENTILE, operand(q, x), axis, method, keepdims)
@@ -1163,7 +1165,8 @@ def nanquantile(
 ) -> Tensor:
     """The quantiles along axes of the elements that are not NaN.
 
-    q has values from 0 to 1; its axes come first. method says what lies between two elements.
+    q has values from 0 to 1; its axes come first. method, one of NumPy's, says what lies between
+    two elements.
     """
     x = array(x, q)
     return x._call1(_NANQUANTILE, operand(q, x), axis, method, keepdims)
@@ -1178,7 +1181,8 @@ def nanpercentile(
 ) -> Tensor:
     """The percentiles along axes of the elements that are not NaN.
 
-    q has values from 0 to 100; its axes come first. method says what lies between two elements.
+    q has values from 0 to 100; its axes come first. method, one of NumPy's, says what lies between
+    two elements.
     """
     x = array(x, q)
     return x._call1(_NANPERCENTILE, operand(q, x), axis, method, keepdims)
