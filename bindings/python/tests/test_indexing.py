@@ -204,10 +204,11 @@ def test_long_running() -> None:
 
 def test_movement() -> None:
     x = RNG.normal(size=(3, 4))
-    for mode in ("reflect", "replicate", "circular"):
+    for mode in ("reflect", "replicate", "circular", "symmetric"):
         how = {"replicate": "edge", "circular": "wrap"}.get(mode, mode)
         close(Tensor(x).pad(((2, 1), (0, 3)), mode), np.pad(x, ((2, 1), (0, 3)), how))
-        check_gradient(lambda t, m=mode: t.pad((1, 2, 2, 0), m), x)
+        close(Tensor(x).pad(((7, 1), (0, 9)), mode), np.pad(x, ((7, 1), (0, 9)), how))
+        check_gradient(lambda t, m=mode: t.pad((1, 2, 7, 0), m), x)
     for shifts, axes in ((2, None), (-1, 0), ((1, -2), (0, 1)), (9, 1)):
         close(Tensor(x).roll(shifts, axes), np.roll(x, shifts, axes))
     for axis in (None, 0, 1):
@@ -231,7 +232,7 @@ def test_movement() -> None:
     with pytest.raises(ValueError, match="shifts"):
         Tensor(x).roll((1, 2), 0)
     with pytest.raises(ValueError, match=r"padding|pairs"):
-        Tensor(x).pad(((0, 0), (4, 0)), "reflect")
+        Tensor(x).pad(((0, 0), (-5, 0)), "reflect")
 
 
 def test_setitem_keeps_gradients() -> None:
