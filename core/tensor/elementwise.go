@@ -320,8 +320,9 @@ func copysign(a, b operand) *uop.UOp {
 
 // lerp is a + (b-a)*w; for uint8 with a tensor as weight it is rounded. tinygrad takes 7 bits of the weight and of the difference, which wraps.
 func lerp(a, b *uop.UOp, w operand) *uop.UOp {
+	tinygrad := asTinygrad(a)
 	if wt, ok := w.(*uop.UOp); ok && a.DType == uop.Uint8 {
-		if !asTinygrad(a) {
+		if !tinygrad {
 			from := cast(a, uop.Float32)
 			return cast(add(add(from, mul(sub(cast(b, uop.Float32), from), cast(wt, uop.Float32))), 0.5), uop.Uint8)
 		}
@@ -329,7 +330,11 @@ func lerp(a, b *uop.UOp, w operand) *uop.UOp {
 		d := cast(add(mul(cast(sub(b, a), uop.Int8), fixed), 64), uop.Uint16)
 		return cast(add(a, shiftRight(d, 7)), uop.Uint8)
 	}
-	return add(a, mul(sub(b, a), w))
+	d := mul(sub(b, a), w)
+	if to := d.DType; to.IsFloat() && a.DType.IsInt() && b.DType.IsInt() && !tinygrad {
+		return lerp(cast(a, to), cast(b, to), w) // differences of integers may wrap
+	}
+	return add(a, d)
 }
 
 // logAddExp is log(e^a + e^b) without overflow.

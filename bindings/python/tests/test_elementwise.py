@@ -226,6 +226,10 @@ def test_lerp_and_copysign():
     low, high = Tensor([2, 250, 250], dtype="uint8"), Tensor([250, 2, 255], dtype="uint8")
     assert low.lerp(high, Tensor([0.25, 0.25, 1.0])).tolist() == [64, 188, 255]
     close(Tensor(a).lerp(Tensor(b), 0.25), a + (b - a) * 0.25)
+    for dtype in ("int8", "uint8", "int32"):
+        ends = [Tensor(np.array([v], dtype)) for v in (np.iinfo(dtype).max, np.iinfo(dtype).min)]
+        middle = (np.iinfo(dtype).max + np.iinfo(dtype).min) / 2
+        close(ends[0].lerp(ends[1], 0.5), [middle], atol=0.6)
     close(Tensor(a).copysign(Tensor(b)), np.copysign(a, b))
 
 
