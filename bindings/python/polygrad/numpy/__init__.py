@@ -640,7 +640,7 @@ def compress(condition: Operand, x: Operand, axis: int | None = None) -> Tensor:
 
 def apply_along_axis(f: Callable[[Tensor], Tensor], axis: int, x: Operand) -> Tensor:
     """Return f of each vector along an axis; f is called once, on a batch."""
-    x = _operations.moveaxis(x, axis, -1)
+    x = _operations.moveaxis(_with_axes(x, 1), axis, -1)
     for _ in range(x.ndim - 1):
         f = vmap(f)
     result = f(x)

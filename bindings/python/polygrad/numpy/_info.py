@@ -36,7 +36,7 @@ class FInfo(NamedTuple):
 def finfo(type: Any, /) -> FInfo:
     """Return the facts of a type, or of that of a tensor."""
     dtype = type.dtype if isinstance(type, Tensor) else known_dtype(type)
-    if not dtype.differentiable or dtype.numpy is None:
+    if not isinstance(dtype, DType) or not dtype.differentiable or dtype.numpy is None:
         raise wrong("type", dtype, "float16, float32, float64, complex64 or complex128")
     facts = np.finfo(dtype.numpy)
     dtype = known_dtype(facts.dtype)
