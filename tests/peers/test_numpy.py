@@ -99,6 +99,17 @@ for mode in MODES:
     for shape, width in [((4, 5), ((2, 3), (4, 0))), ((2, 3), 7), ((1, 2), ((3, 0), (0, 5)))]:
         same("pad", normal(*shape), width, mode=mode)
         same("pad", whole(-9, 9, *shape, dtype="int64"), width, mode=mode)
+WIDTH = ((2, 3), (4, 0))
+for x in (normal(4, 5), whole(-9, 9, 4, 5, dtype="int64")):
+    for mode in ("maximum", "minimum", "mean", "median"):
+        for length in (None, 2, ((1, 2), (3, 9))):
+            same("pad", x, WIDTH, mode=mode, stat_length=length)
+    same("pad", x, WIDTH, mode="linear_ramp")
+    same("pad", x, WIDTH, mode="linear_ramp", end_values=((1, -7), (3, 4)))
+    same("pad", x, WIDTH, mode="constant", constant_values=((1, 2), (3, 4)))
+case(
+    "einsum", lambda m, x, y: m.einsum("ij,jk->ik", x, y, optimize=True), normal(3, 4), normal(4, 5)
+)
 same("median mean", EDGES)
 same("quantile", EDGES, 0.4)
 for method in ("inverted_cdf", "averaged_inverted_cdf", "closest_observation", "nearest"):
