@@ -327,16 +327,13 @@ func Covariance(x, y *uop.UOp, rowvar bool, ddof float64, counts, importance *uo
 			w = mul(w, v)
 		}
 	}
-	var count, m *uop.UOp
 	if w == nil {
-		count = likeConst(x, float64(intSize("x", x.Shape(), 1)))
-		m = div(sum(x, []int{1}, true), count)
-		count = maximum(sub(count, ddof), 0)
-		d := sub(x, m)
-		r = div(dot(d, transpose(conj(d), 0, 1), nil), count)
+		observations := float64(intSize("x", x.Shape(), 1))
+		d := sub(x, div(sum(x, []int{1}, true), observations))
+		r = div(dot(d, transpose(conj(d), 0, 1), nil), max(observations-ddof, 0))
 	} else {
-		count = sum(w, nil, false)
-		m = div(sum(mul(x, w), []int{1}, true), count)
+		count := sum(w, nil, false)
+		m := div(sum(mul(x, w), []int{1}, true), count)
 		by := likeConst(x, ddof)
 		if importance != nil && ddof != 0 {
 			by = div(mul(sum(mul(w, cast(importance, x.DType)), nil, false), ddof), count)

@@ -232,7 +232,7 @@ NOT_OPERATIONS = {
     "shape size",
     "values": "data item numpy realize realize_async tolist",
     "memory": "assign cpu cuda empty empty_like replace to to_ to_device",
-    "memory of others": "from_blob from_dlpack from_numpy from_url",
+    "memory of others": "from_blob from_dlpack from_gpu_buffer from_numpy from_url gpu_buffer",
     "names of others": "const_like mT pad_to sequential short shrink_to",
     "gradients": "backward grad gradient requires_grad requires_grad_",
     "slow": "hash",
