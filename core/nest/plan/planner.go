@@ -438,10 +438,8 @@ func (p *Band) streamFrom(pl *planner) int64 {
 		return min(pl.m.Stream, 2*pl.m.L2)
 	case pl.collects:
 		return 2 * pl.m.Stream
-	case pl.bytesRead() < pl.m.Stream/8 && pl.m.Threads > 1:
-		return pl.m.Stream / 2 * 3
 	case pl.bytesRead() < pl.m.Stream/8:
-		return 2 * pl.m.Stream
+		return pl.m.Stream / 2 * 3
 	case p.NextRow != nil:
 		return pl.nextRowFrom()
 	}
