@@ -2,6 +2,7 @@ package tensor
 
 import (
 	"math"
+	"slices"
 
 	"polygrad/core/uop"
 )
@@ -141,9 +142,12 @@ func rootOr0(x *uop.UOp, root func(x *uop.UOp) *uop.UOp) *uop.UOp {
 	return where(some, root(where(some, x, 1)), 0)
 }
 
-// cubicWeight is the cubic convolution of Keys (1981) with a = -3/4 for a distance from 0 to 2.
+// cubicSlope is the parameter a of the cubic convolution of Keys (1981), the slope at distance 1.
+const cubicSlope = -0.75
+
+// cubicWeight is the cubic convolution for a distance from 0 to 2.
 func cubicWeight(d *uop.UOp) *uop.UOp {
-	const a = -0.75
+	const a = cubicSlope
 	near := add(mul(mul(sub(mul(a+2, d), a+3), d), d), 1)
 	far := mul(a, sub(mul(add(mul(sub(d, 5), d), 8), d), 4))
 	return where(le(d, 1), near, where(lt(d, 2), far, 0))
@@ -151,7 +155,7 @@ func cubicWeight(d *uop.UOp) *uop.UOp {
 
 // tapWeight is the weight of an element at a distance, of linear or cubic interpolation.
 func tapWeight(d float64, mode Interpolation) float64 {
-	const a = -0.75
+	const a = cubicSlope
 	switch {
 	case mode == Bilinear:
 		return max(1-d, 0)
@@ -219,14 +223,14 @@ func weightBits(have, want int64, mode Interpolation, alignCorners bool) int {
 		if mode == Bilinear {
 			middle = min(max(middle, 0), float64(have-1))
 		}
-		of := map[int64]float64{}
-		for tap := int64(math.Floor(middle)) - 1; tap < int64(math.Floor(middle))+3; tap++ {
-			of[min(max(tap, 0), have-1)] += tapWeight(math.Abs(middle-float64(tap)), mode)
+		var weights [4]float64 // of elements: what lies beyond an end is the last one's
+		from := int64(math.Floor(middle)) - 1
+		element := func(tap int64) int64 { return min(max(tap, 0), have-1) }
+		for tap := from; tap < from+4; tap++ {
+			weights[element(tap)-element(from)] += tapWeight(math.Abs(middle-float64(tap)), mode)
 		}
-		for _, weight := range of {
-			if weight >= 1-0x1p-16 {
-				return 14
-			}
+		if slices.Max(weights[:]) >= 1-0x1p-16 {
+			return 14
 		}
 	}
 	return 15

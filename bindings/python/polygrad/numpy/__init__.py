@@ -35,6 +35,7 @@ from polygrad.numpy._info import info
 from polygrad.numpy._info import isdtype as isdtype
 from polygrad.numpy._info import result_type as result_type
 from polygrad.numpy._operations import *  # noqa: F403
+from polygrad.numpy._padding import pad as pad
 from polygrad.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -527,75 +528,6 @@ def _vector_unless(x: Operand, axis: int | None) -> Tensor:
     if axis is None and x.ndim > 1:
         raise wrong("axis", axis, f"one of the {x.ndim} axes")
     return x
-
-
-_MODES = {"empty": "constant", "edge": "replicate", "wrap": "circular"}
-_STATISTICS = {"maximum": "max", "minimum": "min", "mean": "mean", "median": "median"}
-
-
-def pad(
-    x: Operand,
-    width: Any,
-    mode: str = "constant",
-    constant_values: Any = 0,
-    stat_length: Any = None,
-    end_values: Any = 0,
-) -> Tensor:
-    """Return x with elements before and behind each axis.
-
-    mode is "constant", "edge", "reflect", "symmetric", "wrap", "empty", "linear_ramp", or that of
-    the stat_length elements at the edge: "maximum", "minimum", "mean", "median".
-    """
-    x = _array(x)
-
-    widths = _pairs("width", width, x.ndim)
-    if not builtins.all(isinstance(n, builtins.int) and n >= 0 for pair in widths for n in pair):
-        raise wrong("width", width, "whole numbers of 0 or more")
-    if mode in ("reflect", "symmetric", *_MODES):
-        return x.pad(widths, mode=_MODES.get(mode, mode))
-    if mode == "constant" and not isinstance(constant_values, (list, tuple, Tensor, _np.ndarray)):
-        return x.pad(widths, value=constant_values)
-    values = {"constant": constant_values, "linear_ramp": end_values}
-    if mode not in values and mode not in _STATISTICS:
-        modes = ", ".join(
-            f'"{m}"' for m in ("reflect", "symmetric", *_MODES, *values, *_STATISTICS)
-        )
-        raise wrong("mode", mode, f"one of {modes}")
-    given = _pairs("values", values.get(mode, stat_length), x.ndim)
-    for axis, ends in enumerate(widths):
-        before, after = (_margin(x, axis, mode, ends[i], given[axis][i], i == 1) for i in (0, 1))
-        x = concat([before, x, after], axis=axis)
-    return x
-
-
-def _pairs(name: str, given: Any, n: int) -> list[Any]:
-    """Return numbers for before and behind each of n axes."""
-    given = given.numpy() if isinstance(given, Tensor) else given
-    try:
-        return list(_np.broadcast_to(_np.asarray(given), (n, 2)).tolist())
-    except ValueError:
-        raise wrong(name, given, f"a number, a pair, or one for each of {n} axes") from None
-
-
-def _margin(x: Tensor, axis: int, mode: str, n: int, given: Any, behind: builtins.bool) -> Tensor:
-    """Return n elements that lie before or behind an axis."""
-    size = x.shape[axis]
-    shape = [*x.shape[:axis], n, *x.shape[axis + 1 :]]
-    if mode == "constant":
-        return full(shape, given, dtype=x.dtype)
-    at = [slice(None)] * x.ndim
-    length = 1 if mode == "linear_ramp" else size if given is None else builtins.min(given, size)
-    at[axis] = slice(size - length, None) if behind else slice(0, length)
-    edge = x[tuple(at)]
-    if mode == "linear_ramp":
-        steps = arange(n).reshape([-1 if i == axis else 1 for i in range(x.ndim)])
-        edge = edge if x.is_floating_point() else edge.cast("float64")
-        ramp: Tensor = given + (edge - given) * (n - 1 - steps if behind else steps) / n
-        ramp = ramp if x.is_floating_point() else ramp.floor()
-        return ramp.cast(x.dtype)
-    r: Tensor = getattr(_operations, _STATISTICS[mode])(edge, axis, keepdims=True)
-    r = r if r.dtype == x.dtype or x.is_floating_point() else r.round()
-    return r.cast(x.dtype).expand(shape)
 
 
 def copy(x: Operand) -> Tensor:
