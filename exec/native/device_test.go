@@ -102,6 +102,26 @@ func products(t *testing.T, sizes ...int) {
 	}
 }
 
+// TestBatchedLast compares products whose lanes are batches with sums: of tiles with rests in all axes, and of more rows than L2 holds.
+func TestBatchedLast(t *testing.T) {
+	for _, d := range []struct{ i, k, j, b int }{{31, 7, 33, 17}, {34, 3, 40, 16}, {31, 90, 900, 17}} {
+		g := newGraph(t)
+		x, y, out := sequence(d.i*d.k*d.b), sequence(d.k*d.j*d.b), make([]float32, d.i*d.j*d.b)
+		dims := func(n ...int) uop.Shape { return uop.ShapeOf(int64(n[0]), int64(n[1]), int64(n[2])) }
+		g.run(g.floats(out).Store(g.must(tensor.Einsum("ikb,kjb->ijb", g.floats(x).Reshape(dims(d.i, d.k, d.b)), g.floats(y).Reshape(dims(d.k, d.j, d.b))))))
+		for n, v := range out {
+			i, j, b := n/d.b/d.j, n/d.b%d.j, n%d.b
+			want := float32(0)
+			for k := range d.k {
+				want += x[(i*d.k+k)*d.b+b] * y[(k*d.j+j)*d.b+b]
+			}
+			if v != want { // small whole numbers: exact
+				t.Fatalf("%v: element %d, %d, %d is %g, expected %g", d, i, j, b, v, want)
+			}
+		}
+	}
+}
+
 func TestWasmInstead(t *testing.T) {
 	t.Setenv("POLY_CPU", "wasm")
 	e, err := exec.Open("native")

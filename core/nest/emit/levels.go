@@ -91,8 +91,8 @@ func (im *emitter) levels(p *openBand, i int, es []*env) {
 		im.multiPass(p, es[0])
 		return
 	}
-	if len(p.Packs) > 0 && i == p.PackAt && p.packs() {
-		im.fillPacks(p, es[0])
+	if p.packs() {
+		im.fillPacks(p, i, es[0])
 	}
 	if len(p.RowPacks) > 0 && i == p.RowPackAt && p.packs() {
 		im.fillRowPacks(p, es[0])

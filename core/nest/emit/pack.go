@@ -8,33 +8,37 @@ import (
 	"polygrad/core/nest/plan"
 )
 
-// fillPacks packs the operands of the current block.
-func (im *emitter) fillPacks(p *openBand, e *env) {
-	a := p.at(p.Packs[0].Axis)
-	fill := func(tile linear, base linear, live int64, last *ir.Value) {
-		copies := make([]*env, live)
-		for j := range copies {
-			d := newEnv(e)
-			at := base
-			at.off += int64(j) * a.Unit
-			at.lane = 1
-			d.linears.set(a.Region.Rng, at)
-			d.vector = true
-			if int64(j) == live-1 {
-				d.tail = last
-			}
-			copies[j] = d
+// fillPacks packs the operands that are packed before a level.
+func (im *emitter) fillPacks(p *openBand, level int, e *env) {
+	done := map[*plan.Axis]bool{}
+	for _, q := range p.Packs {
+		// Remaining lanes of machines without masks run scalar.
+		if q.At == level && !done[q.Axis] && p.at(p.Vec).vec {
+			done[q.Axis] = true
+			im.fillTiles(p, q, e)
 		}
+	}
+}
+
+// fillTiles packs, for the tiles of the axis of a pack, all operands of that axis.
+func (im *emitter) fillTiles(p *openBand, of *plan.Pack, e *env) {
+	a, vec := p.at(of.Axis), p.at(p.Vec)
+	fill := func(tile linear, base linear, live int64, last *ir.Value) {
+		copies := inside([]*env{e})
+		if a != vec {
+			copies = rowsOf(copies, a, base, live)
+			base, live, last = vec.base, vec.live, vec.last
+		}
+		copies = vectorsOf(copies, vec, base, live, last)
 		for _, sum := range p.Sums {
-			if packs := p.PacksOf(sum); len(packs) > 0 {
+			packs := slices.DeleteFunc(p.PacksOf(sum), func(q *plan.Pack) bool { return q.Axis != of.Axis })
+			if len(packs) > 0 {
 				im.fillSum(p, packs, sum, copies, tile)
 			}
 		}
 	}
-	if a.Dynamic { // the current tile; remaining lanes of machines without masks run scalar
-		if a.vec {
-			fill(linear{}, a.base, a.live, a.last)
-		}
+	if of.OneTile {
+		fill(linear{}, a.base, a.live, a.last)
 		return
 	}
 	w := a.win
@@ -60,6 +64,37 @@ func (im *emitter) fillPacks(p *openBand, e *env) {
 			fill(im.scaled(w.count, 1), base, (n+a.Unit-1)/a.Unit, last)
 		}
 	})
+}
+
+// rowsOf binds copies of environments to the iterations of a tile.
+func rowsOf(es []*env, a *tiling, base linear, live int64) (copies []*env) {
+	for _, e := range es {
+		for j := range live {
+			d, at := newEnv(e), base
+			at.off += j
+			d.linears.set(a.Region.Rng, at)
+			copies = append(copies, d)
+		}
+	}
+	return copies
+}
+
+// vectorsOf binds copies of environments to the vectors of a tile; last masks the last one, nil for whole vectors.
+func vectorsOf(es []*env, a *tiling, base linear, live int64, last *ir.Value) (copies []*env) {
+	for _, e := range es {
+		for j := range live {
+			d, at := newEnv(e), base
+			at.off += j * a.Unit
+			at.lane = 1
+			d.linears.set(a.Region.Rng, at)
+			d.vector = true
+			if j == live-1 {
+				d.tail = last
+			}
+			copies = append(copies, d)
+		}
+	}
+	return copies
 }
 
 // fillSum packs the operands of a reduction for one tile.
@@ -148,9 +183,8 @@ func (im *emitter) fillSteps(packs []*plan.Pack, tile linear, steps []packStep) 
 
 // packPlace is the place of vector j of a step of a tile.
 func (im *emitter) packPlace(q *plan.Pack, tile, step linear, j int64) *ir.Place {
-	t := q.Axis.Tile()
-	at := im.addLinear(im.timesLinear(tile, q.Sum.Steps*t), im.timesLinear(step, t), 1)
-	return &ir.Place{Buf: q.Buf, Terms: at.terms, Off: at.off + j*q.Axis.Unit, Stride: 1}
+	at := im.addLinear(im.timesLinear(tile, q.Sum.Steps*q.Width), im.timesLinear(step, q.Width), 1)
+	return &ir.Place{Buf: q.Buf, Terms: at.terms, Off: at.off + j*int64(im.Lanes), Stride: 1}
 }
 
 // packed replaces packed operands by loads from the pack, for an iteration of the innermost loop.
@@ -178,10 +212,33 @@ func (im *emitter) packed(r *analysis.Region, copies []*env) {
 			continue
 		}
 		for _, q := range p.Packs {
-			if q.Sum == sum {
-				at := im.packPlace(q, p.at(q.Axis).number, step, int64(i)%p.at(q.Axis).live)
-				e.vals.set(q.U, im.Load(at, im.Lanes, nil))
+			if q.Sum != sum {
+				continue
 			}
+			tile := p.at(q.Axis).number
+			if q.OneTile {
+				tile = linear{}
+			}
+			j := p.unit(q.Axis, int64(i))
+			if q.Axis != p.Vec {
+				j = j*p.at(p.Vec).live + p.unit(p.Vec, int64(i))
+			}
+			e.vals.set(q.U, im.Load(im.packPlace(q, tile, step, j), im.Lanes, nil))
 		}
 	}
+}
+
+// unit is the number of the unit of an axis in a copy of the leaf.
+func (p *openBand) unit(of *plan.Axis, i int64) int64 {
+	for _, a := range slices.Backward(p.Axes) {
+		if a.Plain() {
+			continue
+		}
+		if n := p.at(a).live; a != of {
+			i /= n
+		} else {
+			return i % n
+		}
+	}
+	return 0
 }

@@ -44,7 +44,7 @@ func (p *Band) check(k *Kernel) error {
 		if readsLeaf(written, q.U, map[*uop.UOp]bool{}) {
 			return fmt.Errorf("a pack of columns reads a sum of its leaf")
 		}
-		if err := k.checkScratch("a pack of columns", q.Buf, p.PackAt, p, max(q.Axis.Group, 1)*q.Sum.Steps*q.Axis.Tile()); err != nil {
+		if err := k.checkScratch("a pack of columns", q.Buf, q.At, p, q.Elements()); err != nil {
 			return err
 		}
 	}

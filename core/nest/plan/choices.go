@@ -67,7 +67,10 @@ func (l level) shareable() bool {
 
 // joined renumbers the levels after two of them were collapsed.
 func (p *Band) joined(at int) {
-	after := []*int{&p.PackAt, &p.RowPackAt}
+	after := []*int{&p.RowPackAt}
+	for _, q := range p.Packs {
+		after = append(after, &q.At)
+	}
 	if p.MultiPass != nil {
 		after = append(after, &p.MultiPass.At)
 	}

@@ -311,8 +311,7 @@ func (pl *planner) blocks(p *Band, vec, rows *Axis, acc []analysis.Access) {
 		}
 	}
 	if p.batchLanes {
-		// The vectors of a tile of the second axis stay in L1 for all rows.
-		p.Levels = append(append(p.Levels, walks...), level{vec, Tiles}, level{rows, Tiles})
+		pl.batchLevels(p, vec, rows, walks)
 		return
 	}
 	near := k*vec.Tile()*element <= pl.m.L1
@@ -382,9 +381,8 @@ func (pl *planner) blocks(p *Band, vec, rows *Axis, acc []analysis.Access) {
 		} else {
 			p.Levels = append(p.Levels, level{vec, Blocks})
 		}
-		p.PackAt = len(p.Levels)
 		for _, q := range p.Packs {
-			q.make(pl, vec)
+			q.make(pl, len(p.Levels), vec.Group, vec.Tile())
 		}
 		for _, sum := range p.Sums {
 			sum.OneLoop = pl.oneLoop(p.PacksOf(sum), sum)
@@ -435,11 +433,11 @@ func (pl *planner) packTiles(p *Band, vec, rows *Axis) {
 	p.Rows, p.Vec, rows.Rows = rows, vec, true
 	p.Sums, p.Packs = sums, packs
 	p.Levels = append(walks, level{vec, Tiles})
-	p.PackAt = len(p.Levels)
-	p.Levels = append(p.Levels, level{rows, Tiles})
 	for _, q := range packs {
-		q.make(pl, vec)
+		q.OneTile = true
+		q.make(pl, len(p.Levels), 1, vec.Tile())
 	}
+	p.Levels = append(p.Levels, level{rows, Tiles})
 	for _, sum := range sums {
 		sum.OneLoop = pl.oneLoop(p.PacksOf(sum), sum)
 	}

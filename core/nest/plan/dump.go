@@ -126,9 +126,13 @@ func (p *Band) printSums(s *strings.Builder, k *Kernel, around *analysis.Region)
 
 // printPacks prints the operands that are packed before a level.
 func (p *Band) printPacks(s *strings.Builder, at int) {
-	if at == p.PackAt {
-		for _, q := range p.Packs {
-			fmt.Fprintf(s, "  pack %s for columns, %d steps\n", q.U.Op, q.Sum.Steps)
+	for _, q := range p.Packs {
+		if at == q.At {
+			what := "columns"
+			if q.Axis != p.Vec {
+				what = fmt.Sprint("batches of axis ", q.Axis.Number)
+			}
+			fmt.Fprintf(s, "  pack %s for %s, %d steps\n", q.U.Op, what, q.Sum.Steps)
 		}
 	}
 	if at == p.RowPackAt {

@@ -8,13 +8,18 @@ import (
 	"polygrad/core/uop"
 )
 
-// Pack is an operand of a matrix product that is computed once for a block of columns and stored in scratch memory in the order of use:
-// any expression that does not depend on the rows.
+// Pack is an operand of a matrix product that is computed once and stored in scratch memory in the order of use, before the level At: any
+// expression that does not depend on the rows, for the tiles of a block of columns. In a product whose lanes are batches it has the rows, or
+// the iterations of the second axis, for the current tile of batches.
 type Pack struct {
-	U    *uop.UOp
-	Sum  *SumLoops
-	Axis *Axis
-	Buf  *ir.Buffer
+	U   *uop.UOp
+	Sum *SumLoops
+	// Axis is the axis whose tiles it has: Tiles of them, with Width elements in each step. OneTile: it has the current tile.
+	Axis         *Axis
+	Tiles, Width int64
+	OneTile      bool
+	Buf          *ir.Buffer
+	At           int
 }
 
 const (
@@ -31,7 +36,7 @@ const packReuse = 6
 // findPacks lists the operands of a reduction that are worth packing.
 func (pl *planner) findPacks(p *Band, sum *SumLoops, vec, rows *Axis, walks []level) []*Pack {
 	in, k, always := sum.Innermost(), sum.Steps, p.want[knobPackColumns] == on
-	byLane, byRow, byStep := pl.Slopes(vec.Region.Rng), pl.Slopes(rows.Region.Rng), pl.Slopes(in.Rng)
+	byLane, byStep := pl.Slopes(vec.Region.Rng), pl.Slopes(in.Rng)
 	reuse := rows.estimatedTrip() / rows.Tile()
 	least := int64(packReuse)
 	if k*vec.Tile()*4 <= pl.m.L1 {
@@ -47,27 +52,8 @@ func (pl *planner) findPacks(p *Band, sum *SumLoops, vec, rows *Axis, walks []le
 	// Packs are interleaved in scratch memory, so that loops over many operands need fewer addresses.
 	crowded := pl.operands(in, byLane) > pl.m.Pointers
 	var out []*Pack
-	written, known := p.Leaf.Written(nil), map[*uop.UOp]bool{}
-	seen := map[*uop.UOp]bool{}
-	var find func(u *uop.UOp)
-	find = func(u *uop.UOp) {
+	pl.eachOperand(p, sum, vec, rows, func(u *uop.UOp) {
 		reuse := reuse
-		if seen[u] || pl.Affine(u) || !byLane.Of(u).Depends {
-			return
-		}
-		seen[u] = true
-		if byRow.Of(u).Depends || readsLeaf(written, u, known) {
-			for _, s := range u.Src {
-				find(s)
-			}
-			return
-		}
-		if k := ir.KindOf[u.DType.Scalar()]; u.DType.IsPtr() || k.Width() == 0 || u.Op == uop.Load && u.Src[0].DType.Space == uop.Reg {
-			return
-		}
-		if !byStep.Of(u).Depends && !pl.variesInReduction(sum, u) {
-			return
-		}
 		if !pl.variesWith(u, walks) {
 			reuse = often
 		}
@@ -84,13 +70,37 @@ func (pl *planner) findPacks(p *Band, sum *SumLoops, vec, rows *Axis, walks []le
 			return
 		}
 		out = append(out, &Pack{U: u, Sum: sum, Axis: vec})
+	})
+	return out
+}
+
+// eachOperand visits the operands of a reduction that could be packed: the largest values that vary along an axis, but not along another.
+func (pl *planner) eachOperand(p *Band, sum *SumLoops, along, without *Axis, visit func(u *uop.UOp)) {
+	varies, excluded := pl.Slopes(along.Region.Rng), pl.Slopes(without.Region.Rng)
+	written, known, seen := p.Leaf.Written(nil), map[*uop.UOp]bool{}, map[*uop.UOp]bool{}
+	var find func(u *uop.UOp)
+	find = func(u *uop.UOp) {
+		if seen[u] || pl.Affine(u) || !varies.Of(u).Depends {
+			return
+		}
+		seen[u] = true
+		if excluded.Of(u).Depends || readsLeaf(written, u, known) {
+			for _, s := range u.Src {
+				find(s)
+			}
+			return
+		}
+		k := ir.KindOf[u.DType.Scalar()]
+		if u.DType.IsPtr() || k.Width() == 0 || u.Op == uop.Load && u.Src[0].DType.Space == uop.Reg || !pl.variesInReduction(sum, u) {
+			return
+		}
+		visit(u)
 	}
-	for _, up := range in.Updates {
+	for _, up := range sum.Innermost().Updates {
 		for _, t := range up.Terms {
 			find(t)
 		}
 	}
-	return out
 }
 
 // operands is the number of loads of a loop that depend on the columns.
@@ -192,10 +202,14 @@ func (pl *planner) variesInReduction(sum *SumLoops, u *uop.UOp) bool {
 	return slices.ContainsFunc(sum.Loops, func(r *analysis.Region) bool { return pl.Slopes(r.Rng).Of(u).Depends })
 }
 
-// make allocates the scratch memory: the vectors of each step of the sum for each tile of a block, or for one tile.
-func (q *Pack) make(pl *planner, vec *Axis) {
-	q.Buf = pl.Memory.New(analysis.KindFor(q.U.DType).Register(), max(vec.Group, 1)*q.Sum.Steps*vec.Tile())
+// make allocates the scratch memory before a level: the vectors of each step of the sum for each tile.
+func (q *Pack) make(pl *planner, at int, tiles, width int64) {
+	q.At, q.Tiles, q.Width = at, tiles, width
+	q.Buf = pl.Memory.New(analysis.KindFor(q.U.DType).Register(), q.Elements())
 }
+
+// Elements is the number of elements of a pack.
+func (q *Pack) Elements() int64 { return q.Tiles * q.Sum.Steps * q.Width }
 
 // oneLoop reports whether the packs are loads whose indices have one stride over all reduction loops, so that they can be
 // flattened into one.

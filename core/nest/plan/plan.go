@@ -57,9 +57,8 @@ type Band struct {
 	LanesAreRows bool
 	// Sums are the sums of products of the leaf, if its loops may be blocked for the caches.
 	Sums []*SumLoops
-	// Packs are operands that are computed into scratch memory before the level PackAt.
-	Packs  []*Pack
-	PackAt int
+	// Packs are operands that are computed into scratch memory.
+	Packs []*Pack
 	// l2Miss: unpacked operands are read from beyond L2. stridedL2 is the number of bytes of L2 that strided operands of the
 	// rows occupy.
 	l2Miss    bool
@@ -535,7 +534,7 @@ func (pl *planner) chooseItems(p *Band) {
 	enough := func(i int64) bool { return p.Levels[i].Iterations() >= int64(pl.m.Threads) }
 	if i := int(p.want[knobWorkItems]) - 1; slices.Contains(shareable, int64(i)) {
 		at = i
-	} else if len(p.RowPacks) > 0 && at == 0 {
+	} else if (len(p.RowPacks) > 0 || p.batchLanes && len(p.Packs) > 0) && at == 0 {
 		at = pl.fastestShared(p, shareable)
 	} else if i := slices.IndexFunc(shareable, func(i int64) bool { return p.manyRows(at, int(i)) && enough(i) }); i >= 0 {
 		at = int(shareable[i])

@@ -391,6 +391,9 @@ func TestDecisions(t *testing.T) {
 			return must(tensor.Conv(in(f32, 8, 16, 8, 8), in(f32, 8, 16, 3, 3), nil, 1, tensor.Window{}))
 		}, "more rows"},
 		{"batches that are the lanes", big, "", batchedLast(40, 16), "of 40, tiles of 5 x 1, more rows"},
+		{"their operands are packed", big, "", batchedLast(40, 16), "for batches of axis 2, 32 steps\n  loop over tiles of axis 1\n  pack LOAD for batches of axis 1"},
+		{"operands that few tiles use are not", big, "", batchedLast(20, 16), "!pack"},
+		{"rows that L2 does not hold are packed in blocks", big, "", batchedLast(2000, 16), "tiles of axis 3, shared by threads\n  loop over blocks of axis 2"},
 		{"few batches are not", big, "", batchedLast(40, 4), "!more rows"},
 		{"a tile of those on a smaller processor", ir.AVX2, "", batchedLast(40, 16), "of 40, tiles of 4 x 1, more rows"},
 		{"batches before the matrices", big, "", func(in inputs) *uop.UOp {

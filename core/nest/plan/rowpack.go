@@ -34,29 +34,13 @@ const rowPackReuse = 4
 // findRowPacks lists the operands of the rows of a sum that are worth packing.
 func (pl *planner) findRowPacks(p *Band, sum *SumLoops, vec, rows *Axis) []*RowPack {
 	in, k, always := sum.Innermost(), sum.Steps, p.want[knobPackRows] == on
-	byLane, byRow, byStep := pl.Slopes(vec.Region.Rng), pl.Slopes(rows.Region.Rng), pl.Slopes(in.Rng)
+	byRow, byStep := pl.Slopes(rows.Region.Rng), pl.Slopes(in.Rng)
 	reuse := (vec.Count + vec.Tile() - 1) / vec.Tile()
 	if k < int64(pl.Lanes) || p.want[knobPackRows] == off {
 		return nil
 	}
 	var out []*RowPack
-	written, known := p.Leaf.Written(nil), map[*uop.UOp]bool{}
-	seen := map[*uop.UOp]bool{}
-	var find func(u *uop.UOp)
-	find = func(u *uop.UOp) {
-		if seen[u] || pl.Affine(u) || !byRow.Of(u).Depends {
-			return
-		}
-		seen[u] = true
-		if byLane.Of(u).Depends || readsLeaf(written, u, known) {
-			for _, s := range u.Src {
-				find(s)
-			}
-			return
-		}
-		if k := ir.KindOf[u.DType.Scalar()]; u.DType.IsPtr() || k.Width() == 0 || u.Op == uop.Load && u.Src[0].DType.Space == uop.Reg || !pl.variesInReduction(sum, u) {
-			return
-		}
+	pl.eachOperand(p, sum, rows, vec, func(u *uop.UOp) {
 		q := &RowPack{U: u, Sum: sum}
 		switch {
 		case pl.m.SlowBroadcast:
@@ -81,12 +65,7 @@ func (pl *planner) findRowPacks(p *Band, sum *SumLoops, vec, rows *Axis) []*RowP
 			return
 		}
 		out = append(out, q)
-	}
-	for _, up := range in.Updates {
-		for _, t := range up.Terms {
-			find(t)
-		}
-	}
+	})
 	return out
 }
 

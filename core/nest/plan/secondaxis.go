@@ -38,6 +38,44 @@ func (pl *planner) secondTileAxis(p *Band, vec, rows *Axis, room int64, acc []an
 	return found, count
 }
 
+// batchPackReuse is the least number of tiles that use a packed operand of a product whose lanes are batches.
+const batchPackReuse = 6
+
+// batchLevels makes the levels of a product whose lanes are batches. Its vectors lie apart in memory and, wherever the operands begin, may
+// cross lines: packed, those of a tile are adjacent and stay in L1 beside those of the rows, which come from L2 in order.
+func (pl *planner) batchLevels(p *Band, vec, rows *Axis, walks []level) {
+	const ofL2 = 2
+	second, k := p.secondRows, int64(0)
+	var down, across []*Pack
+	for _, sum := range p.Sums {
+		pl.eachOperand(p, sum, rows, second, func(u *uop.UOp) { down = append(down, &Pack{U: u, Sum: sum, Axis: rows}) })
+		pl.eachOperand(p, sum, second, rows, func(u *uop.UOp) { across = append(across, &Pack{U: u, Sum: sum, Axis: second, OneTile: true}) })
+		k += sum.Steps
+	}
+	tiles := func(a *Axis) int64 { return a.Full() + min(a.Rest(), 1) }
+	if p.want[knobPackColumns] == off || min(tiles(rows), tiles(second)) < batchPackReuse && p.want[knobPackColumns] != on {
+		// The vectors of a tile of the second axis stay in L1 for all rows.
+		p.Levels = append(append(p.Levels, walks...), level{vec, Tiles}, level{rows, Tiles})
+		return
+	}
+	walks = slices.DeleteFunc(walks, func(l level) bool { return l.Axis == second })
+	p.Levels = append(append(p.Levels, walks...), level{vec, Tiles})
+	held := tiles(rows)
+	if most := max(pl.m.L2/ofL2/(k*vec.Tile()*rows.Tile()*element), batchPackReuse); held > most {
+		rows.Group = p.want.or(knobRowBlock, balancedBlock(held, most, 1), held)
+		p.Levels, held = append(p.Levels, level{rows, Blocks}), rows.Group
+	}
+	for _, q := range down {
+		q.make(pl, len(p.Levels), held, rows.Tile()*vec.Tile())
+	}
+	p.Levels = append(p.Levels, level{second, Tiles})
+	for _, q := range across {
+		q.make(pl, len(p.Levels), 1, second.Tile()*vec.Tile())
+	}
+	p.Packs = append(down, across...)
+	p.Levels = append(p.Levels, level{rows, Tiles})
+}
+
 // batchTileAxis chooses the second axis of a register tile if the lanes are batches of a product: every operand is then a vector load, and
 // square tiles need the fewest loads. Nil if there is none.
 func (pl *planner) batchTileAxis(p *Band, vec, rows *Axis, acc []analysis.Access) *Axis {

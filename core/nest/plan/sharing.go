@@ -1,12 +1,14 @@
 package plan
 
+import "slices"
+
 // Threads share the iterations of a level. Operands that are packed before the level are packed by each thread, those packed
 // inside of it only for the thread's own iterations.
 
-// operandCost is the cost of packing an operand once, its axis, and the level before which it is packed.
+// operandCost is the cost of packing an operand once, its axes, and the level before which it is packed.
 type operandCost struct {
 	cost float64
-	own  *Axis
+	own  []*Axis
 	at   int
 }
 
@@ -22,13 +24,17 @@ func (pl *planner) productWork(p *Band) (products float64, packs []operandCost) 
 	}
 	vector := costPack / float64(pl.Lanes)
 	for _, q := range p.Packs {
-		packs = append(packs, operandCost{float64(p.Vec.Count*q.Sum.Steps) * vector, p.Vec, p.PackAt})
+		own, n := []*Axis{p.Vec}, p.Vec.Count
+		if q.Axis != p.Vec {
+			own, n = append(own, q.Axis), n*q.Axis.Count
+		}
+		packs = append(packs, operandCost{float64(n*q.Sum.Steps) * vector, own, q.At})
 	}
 	if p.Rows.Broadcast {
 		vector = costNext // one element for all lanes
 	}
 	for _, q := range p.RowPacks {
-		packs = append(packs, operandCost{float64(p.Rows.Count*q.Sum.Steps) * vector, p.Rows, p.RowPackAt})
+		packs = append(packs, operandCost{float64(p.Rows.Count*q.Sum.Steps) * vector, []*Axis{p.Rows}, p.RowPackAt})
 	}
 	return products * float64(steps), packs
 }
@@ -39,7 +45,7 @@ func (pl *planner) rowsCostMore(p *Band) bool {
 	_, packs := pl.productWork(p)
 	more := 0.0
 	for _, o := range packs {
-		if o.own == p.Rows {
+		if slices.Contains(o.own, p.Rows) {
 			more += o.cost
 		} else {
 			more -= o.cost
@@ -52,7 +58,7 @@ func (pl *planner) rowsCostMore(p *Band) bool {
 func (p *Band) packTimes(o operandCost) float64 {
 	n := 1.0
 	for _, l := range p.Levels[:o.at] {
-		if l.Axis != o.own {
+		if !slices.Contains(o.own, l.Axis) {
 			n *= float64(max(l.Iterations(), 1))
 		}
 	}
