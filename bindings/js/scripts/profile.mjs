@@ -44,8 +44,18 @@ for (const name of ELEMENTWISE) elements[name]().sum().backward()
 elements.grad.tolist()
 lib.poly_array_fetch(handleOf(elements)) // what reads that are awaited begin with in pages
 
+/** Several reads that are awaited at once: their jobs wait for each other's locks. */
+async function readTogether (tensors) {
+  for (let k = 0; k < 8; k++) {
+    const results = tensors.map((tensor) => tensor.mul(2))
+    const arrays = results.map((result) => result.toArrayAsync())
+    for (const tensor of [...results, ...tensors]) lib.poly_array_fetch(handleOf(tensor))
+    await Promise.all(arrays)
+  }
+}
+
 /** Trains a model of a usual size in compiled steps and by calls, and uses it. */
-function train (layers, Optimizer, input, classes) {
+async function train (layers, Optimizer, input, classes) {
   const model = new Sequential(...layers)
   const optimizer = new Optimizer(getParameters(model), { lr: 1e-3 })
   const y = Tensor.randint(input.shape[0], { high: classes }).realize()
@@ -59,6 +69,7 @@ function train (layers, Optimizer, input, classes) {
   const compiled = compileStep(step)
   for (let k = 0; k < 3; k++) compiled.run()
   compiled.lossValue()
+  await readTogether(getParameters(model))
   Tensor.train(() => step().item())
   const jit = new TinyJit((x) => model.forward(x).softmax().realize())
   for (let k = 0; k < 3; k++) jit(input).toArray()
@@ -69,13 +80,13 @@ for (const rows of [1, 10, 32, 128]) {
   for (const width of [64, 100, 784]) {
     for (const hidden of [32, 128, 200]) {
       const layers = [new Linear(width, hidden), (x) => x.relu(), new Linear(hidden, 10)]
-      train(layers, rows < 32 ? SGD : AdamW, Tensor.rand(rows, width).realize(), 10)
+      await train(layers, rows < 32 ? SGD : AdamW, Tensor.rand(rows, width).realize(), 10)
     }
   }
 }
 for (const [rows, Optimizer] of [[64, AdamW], [128, SGD], [256, AdamW]]) {
   const layers = [new Linear(784, 512), (x) => x.relu(), new Linear(512, 256), (x) => x.relu(), new Linear(256, 10)]
-  train(layers, Optimizer, Tensor.rand(rows, 784).realize(), 10)
+  await train(layers, Optimizer, Tensor.rand(rows, 784).realize(), 10)
 }
 for (const size of [28, 31]) {
   const layers = [
@@ -83,7 +94,7 @@ for (const size of [28, 31]) {
     new Conv2d(8, 16, 3, { padding: 1 }), (x) => x.relu().avgPool2d().flatten(1), new Dropout(0.1)
   ]
   const [, features] = new Sequential(...layers).forward(Tensor.rand(1, 1, size, size)).shape
-  train([...layers, new Linear(features, 10)], SGD, Tensor.rand(32, 1, size, size).realize(), 10)
+  await train([...layers, new Linear(features, 10)], SGD, Tensor.rand(32, 1, size, size).realize(), 10)
 }
 for (const [length, width] of [[64, 64], [37, 48]]) {
   const attention = new MultiHeadAttention(width, 4)
@@ -91,7 +102,7 @@ for (const [length, width] of [[64, 64], [37, 48]]) {
     new Embedding(100, width), (x) => x.add(attention.forward(x)), new LayerNorm(width),
     new Linear(width, 4 * width), (x) => x.gelu(), new Linear(4 * width, 100), (x) => x.mean(1)
   ]
-  train(layers, AdamW, Tensor.randint(4, length, { high: 100 }).realize(), 100)
+  await train(layers, AdamW, Tensor.randint(4, length, { high: 100 }).realize(), 100)
 }
 for (const n of [100, 300, 512]) {
   const [a, b] = [Tensor.rand(n, n), Tensor.rand(n, n)]

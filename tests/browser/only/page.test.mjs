@@ -178,6 +178,8 @@ test('training needs the first part of the module only; a call that needs more l
       const first = step.lossValue()
       for (let k = 0; k < 30; k++) step.run()
       assert.ok(step.lossValue() < first)
+      const weights = await Promise.all(library.getParameters(model).map((weight) => weight.toArrayAsync()))
+      assert.ok(weights.every((values) => values.every(Number.isFinite)))
     }
     assert.deepStrictEqual(requests, [])
     assert.deepStrictEqual(library.linalg.expm(new library.Tensor([[0, 1], [0, 0]])).tolist(), [[1, 1], [0, 1]])
