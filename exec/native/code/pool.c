@@ -4,13 +4,18 @@
  * first, so that it meets the same memory in one run after the other, and then what is left of the others: a thread
  * that still sleeps or was stopped by the system delays a run by the one piece that it works on, if any. Pieces are
  * taken with one compare-and-swap on a word that also holds the number of the run: who is late fails there and
- * touches nothing. */
+ * touches nothing.
+ *
+ * Threads of a run keep to different processors. Linux wakes a thread on the processor of its waker if no other seems idle, and in a
+ * virtual machine none does: to the guest an idle processor is one that the host has taken away. Two threads then share one for
+ * seconds, beside an idle one. */
 #define _GNU_SOURCE
 #include "pool.h"
 
 #include <errno.h>
 #include <linux/futex.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -85,6 +90,8 @@ struct worker {
   size_t arg_bytes, memory_bytes;
   char *memory; /* its frame, then its scratch memory */
   int number;
+  _Atomic pid_t id; /* 0 until it runs */
+  _Atomic int processor; /* that it was last seen on, -1 if it is being moved */
 };
 
 static struct {
@@ -165,9 +172,11 @@ static void work(struct worker *w, uint32_t run) {
 
 static void *worker_main(void *arg) {
   struct worker *w = arg;
+  atomic_store(&w->id, (pid_t)syscall(SYS_gettid));
   uint32_t seen = 0;
   int64_t since = now();
   for (unsigned spins = 0;; spins++) {
+    if (spins % 16 == 0) atomic_store_explicit(&w->processor, sched_getcpu(), memory_order_relaxed);
     uint32_t run = atomic_load(&pool.run);
     if (run != seen) {
       seen = run;
@@ -233,6 +242,30 @@ static int equip(struct worker *w, const poly_native_kernel_t *k) {
   return 0;
 }
 
+/* Moves workers that were last seen on the processor of the caller, or of another worker, to those that are left, if the caller may use any. */
+static void keep_apart(int workers) {
+  cpu_set_t free;
+  int known = 0, taken[POLY_MAX_THREADS], n = 0;
+  taken[n++] = sched_getcpu();
+  for (int i = 0; i < workers; i++) {
+    struct worker *w = &pool.worker[i];
+    int at = atomic_load_explicit(&w->processor, memory_order_relaxed), meets = 0;
+    for (int j = 0; j < n && !meets; j++) meets = taken[j] == at;
+    if (!meets || at < 0 || atomic_load(&w->id) == 0) {
+      taken[n++] = at;
+      continue;
+    }
+    if (!known && sched_getaffinity(0, sizeof free, &free) != 0) return;
+    known = 1;
+    cpu_set_t left = free;
+    for (int j = 0; j < n; j++)
+      if (taken[j] >= 0) CPU_CLR(taken[j], &left);
+    if (CPU_COUNT(&left) == 0) return;
+    atomic_store_explicit(&w->processor, -1, memory_order_relaxed);
+    sched_setaffinity(atomic_load(&w->id), sizeof left, &left);
+  }
+}
+
 static void alone(const poly_native_kernel_t *k, uint64_t *args, uintptr_t memory) {
   args[k->args] = 0;
   args[k->args + 1] = (uint64_t)k->items;
@@ -289,6 +322,7 @@ void poly_native_run(const poly_native_kernel_t *k, uint64_t *args, uintptr_t me
   pool.kernel = *k;
   pool.args = args;
   pool.parts = (uint32_t)(threads <= pool.workers ? threads : pool.workers + 1);
+  keep_apart((int)pool.parts - 1);
   pool.pieces = (uint32_t)pieces;
   uint32_t run = atomic_load(&pool.run) + 1;
   atomic_store(&pool.done, 0);

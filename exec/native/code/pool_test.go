@@ -3,13 +3,18 @@
 package code
 
 import (
+	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 	"unsafe"
+
+	"golang.org/x/sys/unix"
 )
 
 // TestEveryItemOnce counts how often each item was done, while several goroutines use the pool and some runs begin
@@ -50,6 +55,65 @@ func TestEveryItemOnce(t *testing.T) {
 			t.Fatalf("no worker was woken, or nobody found the pool busy: %+v; the test looks at nothing", c)
 		}
 	}
+}
+
+// TestThreadsKeepApart wakes workers on the processor of the caller: they are let go where it is not.
+func TestThreadsKeepApart(t *testing.T) {
+	if threads < 2 || runtime.NumCPU() < 2 {
+		t.Skip("one processor")
+	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	k, buf := load(t, "spin", spinCode, int64(threads), true), make([]int64, threads)
+	run(t, k, buf, 1000)
+	// The caller may change places meanwhile: then both try again.
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
+		var here unix.CPUSet
+		var processor uint32
+		if _, _, errno := unix.Syscall(unix.SYS_GETCPU, uintptr(unsafe.Pointer(&processor)), 0, 0); errno != 0 {
+			t.Skip(errno)
+		}
+		at := int(processor)
+		here.Set(at)
+		ids := workers(t)
+		for _, id := range ids {
+			if err := unix.SchedSetaffinity(id, &here); err != nil {
+				t.Skip(err)
+			}
+		}
+		for range 1000 {
+			run(t, k, buf, 1000)
+		}
+		for _, id := range ids {
+			var now unix.CPUSet
+			if err := unix.SchedGetaffinity(id, &now); err != nil {
+				t.Fatal(err)
+			}
+			if !now.IsSet(at) && now.Count() > 0 {
+				return
+			}
+		}
+	}
+	t.Error("all workers stay with the caller")
+}
+
+// workers are the threads of the pool.
+func workers(t *testing.T) (ids []int) {
+	t.Helper()
+	names, err := filepath.Glob("/proc/self/task/*/comm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		if comm, err := os.ReadFile(name); err == nil && string(comm) == "polygrad\n" {
+			id, err := strconv.Atoi(filepath.Base(filepath.Dir(name)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			ids = append(ids, id)
+		}
+	}
+	return ids
 }
 
 // TestDifferentKernelsInTurn lets workers be late: a piece of one run must not be done with the code of another.
