@@ -42,13 +42,17 @@ func makeLookup(g *gen, v *ir.Value) asm.Reg {
 // permute is a register with lanes vs of r.
 func (g *gen) permute(r asm.Reg, width, size int, vs []uint64) asm.Reg {
 	d := g.vec()
-	if size > 16 && (size > 32 || width == 4) {
+	within := inSixteen(width, vs)
+	if size > 16 && !within && (size > 32 || width == 4) {
 		g.ins(sized(width, asm.VPERMPS, asm.VPERMPD), size, d, g.lanesOf(width, vs), r)
 		return d
 	}
 	// An immediate permutes four parts: of 8 bytes, or of 4, two of which may be a lane.
 	op, imm := asm.VPSHUFD, int64(0)
-	if size == 32 {
+	switch {
+	case within:
+		vs = vs[:16/width]
+	case size == 32:
 		op, width = asm.VPERMQ, 4
 	}
 	parts := width / 4
@@ -59,6 +63,17 @@ func (g *gen) permute(r asm.Reg, width, size int, vs []uint64) asm.Reg {
 	}
 	g.imm(op, size, d, imm, r)
 	return d
+}
+
+// inSixteen reports whether a permutation is the same one within each 16 bytes: instructions for that are faster than others.
+func inSixteen(width int, vs []uint64) bool {
+	n := 16 / width
+	for i, v := range vs {
+		if v/uint64(n) != uint64(i/n) || v%uint64(n) != vs[i%n] {
+			return false
+		}
+	}
+	return len(vs) >= n
 }
 
 // makeInterleave takes the lanes of several vectors in turn.

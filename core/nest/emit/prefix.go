@@ -15,8 +15,9 @@ type prefix struct {
 }
 
 // prefixes emits a loop of running reductions, a vector of steps at a time: the lanes of a vector are combined with the lanes before
-// them in log2(lanes) rounds (Hillis and Steele, 1986), then with the result of the vector before. Steps behind the last whole vector
-// are masked, or done one by one.
+// them in log2(lanes) rounds, each of which combines the second half of a group with the last lane of the first half (Sklansky, 1960): the
+// first rounds stay within 16 bytes, which processors permute faster. Then comes the result of the vector before. Steps behind the last
+// whole vector are masked, or done one by one.
 func (im *emitter) prefixes(a *plan.Axis, copies []*env) {
 	r, lanes := a.Region, int64(im.Lanes)
 	updates, _ := r.Prefixes()
@@ -97,21 +98,21 @@ func (im *emitter) running(p *prefix, st *uop.UOp) *ir.Value {
 			v = im.ALU(u.Op, k, im.eval(t), v)
 		}
 		v = im.Splat(v)
-		for by := int64(1); by < int64(im.Lanes); by *= 2 {
-			pattern, later := uint64(0), im.lanesFrom(by)
+		for half := int64(1); half < int64(im.Lanes); half *= 2 {
+			pattern := uint64(0)
 			for lane := range int64(im.Lanes) {
-				from := max(lane-by, 0)
-				if p.descending {
-					from = min(lane+by, int64(im.Lanes)-1)
+				from, first := lane, lane&^(2*half-1)
+				switch {
+				case p.descending && lane&half == 0:
+					from = first + half
+				case !p.descending && lane&half != 0:
+					from = first + half - 1
 				}
 				pattern |= uint64(from) << (4 * lane)
 			}
-			if p.descending {
-				later = im.lanesUpTo(int64(im.Lanes) - by)
-			}
 			next := im.ALU(u.Op, k, im.New(ir.Spread, v.Kind, im.Lanes, pattern, v), v)
-			if u.Op != ir.Max { // the first lanes have nothing before them, but a maximum with the first step changes nothing
-				next = im.Where(v.Kind, later, next, v)
+			if u.Op != ir.Max { // what stays as it is has itself as neighbour, which changes no maximum
+				next = im.Where(v.Kind, im.lanesWith(half, !p.descending), next, v)
 			}
 			v = next
 		}

@@ -128,3 +128,12 @@ func (im *emitter) lanesUpTo(n int64) *ir.Value {
 func (im *emitter) lanesFrom(n int64) *ir.Value {
 	return im.Do(ir.Less, ir.Bool, im.Int(ir.I32, n-1), im.New(ir.Lane, ir.I32, im.Lanes, 0))
 }
+
+// lanesWith is a mask of the lanes whose number has a bit, or has it not.
+func (im *emitter) lanesWith(bit int64, set bool) *ir.Value {
+	zero, found := im.Int(ir.I32, 0), im.Do(ir.And, ir.I32, im.New(ir.Lane, ir.I32, im.Lanes, 0), im.Int(ir.I32, bit))
+	if set {
+		return im.Do(ir.NotEqual, ir.Bool, found, zero)
+	}
+	return im.Do(ir.Equal, ir.Bool, found, zero)
+}
