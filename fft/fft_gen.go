@@ -13,88 +13,88 @@ import "polygrad"
 // Fft returns the transform along an axis, complex.
 // It has n elements: shorter axes are padded with zeros, longer ones cut.
 // Options: WithN, WithAxis (-1), WithNorm (backward).
-func Fft(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("fft.fft", []any{x}, opts...)[0]
+func Fft(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("fft.fft", []any{a}, opts...)[0]
 }
 
 // Ifft returns the inverse of fft.
 // Options: WithN, WithAxis (-1), WithNorm (backward).
-func Ifft(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("fft.ifft", []any{x}, opts...)[0]
+func Ifft(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("fft.ifft", []any{a}, opts...)[0]
 }
 
 // Rfft returns the first n/2 + 1 elements of the transform of real numbers.
 // The others are their conjugates.
 // Options: WithN, WithAxis (-1), WithNorm (backward).
-func Rfft(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("fft.rfft", []any{x}, opts...)[0]
+func Rfft(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("fft.rfft", []any{a}, opts...)[0]
 }
 
 // Irfft returns the inverse of rfft, n real numbers, by default 2 (elements - 1).
 // Options: WithN, WithAxis (-1), WithNorm (backward).
-func Irfft(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("fft.irfft", []any{x}, opts...)[0]
+func Irfft(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("fft.irfft", []any{a}, opts...)[0]
 }
 
 // Hfft returns the transform, n real numbers, of a signal whose other half is conjugate.
 // n is by default 2 (elements - 1).
 // Options: WithN, WithAxis (-1), WithNorm (backward).
-func Hfft(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("fft.hfft", []any{x}, opts...)[0]
+func Hfft(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("fft.hfft", []any{a}, opts...)[0]
 }
 
 // Ihfft returns the inverse of hfft: the first n/2 + 1 elements.
 // Options: WithN, WithAxis (-1), WithNorm (backward).
-func Ihfft(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("fft.ihfft", []any{x}, opts...)[0]
+func Ihfft(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("fft.ihfft", []any{a}, opts...)[0]
 }
 
 // Fft2 returns fft along two axes, by default the last, of lengths s.
 // Options: WithS, WithAxes, WithNorm (backward).
-func Fft2(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("fft.fft2", []any{x}, opts...)[0]
+func Fft2(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("fft.fft2", []any{a}, opts...)[0]
 }
 
 // Ifft2 returns the inverse of fft2.
 // Options: WithS, WithAxes, WithNorm (backward).
-func Ifft2(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("fft.ifft2", []any{x}, opts...)[0]
+func Ifft2(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("fft.ifft2", []any{a}, opts...)[0]
 }
 
 // Rfft2 returns rfft along the last of two axes, by default the last of x, and fft along the other.
 // Options: WithS, WithAxes, WithNorm (backward).
-func Rfft2(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("fft.rfft2", []any{x}, opts...)[0]
+func Rfft2(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("fft.rfft2", []any{a}, opts...)[0]
 }
 
 // Irfft2 returns the inverse of rfft2, of lengths s.
 // Options: WithS, WithAxes, WithNorm (backward).
-func Irfft2(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("fft.irfft2", []any{x}, opts...)[0]
+func Irfft2(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("fft.irfft2", []any{a}, opts...)[0]
 }
 
 // Fftn returns fft along axes, all unless given, of lengths s.
 // Options: WithS, WithAxes, WithNorm (backward).
-func Fftn(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("fft.fftn", []any{x}, opts...)[0]
+func Fftn(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("fft.fftn", []any{a}, opts...)[0]
 }
 
 // Ifftn returns the inverse of fftn.
 // Options: WithS, WithAxes, WithNorm (backward).
-func Ifftn(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("fft.ifftn", []any{x}, opts...)[0]
+func Ifftn(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("fft.ifftn", []any{a}, opts...)[0]
 }
 
 // Rfftn returns rfft along the last of the axes, and fft along the others.
 // Options: WithS, WithAxes, WithNorm (backward).
-func Rfftn(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("fft.rfftn", []any{x}, opts...)[0]
+func Rfftn(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("fft.rfftn", []any{a}, opts...)[0]
 }
 
 // Irfftn returns the inverse of rfftn, of lengths s.
 // Options: WithS, WithAxes, WithNorm (backward).
-func Irfftn(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("fft.irfftn", []any{x}, opts...)[0]
+func Irfftn(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("fft.irfftn", []any{a}, opts...)[0]
 }
 
 // Fftconvolve returns the convolution along axes, all unless given, by transforms, as scipy.signal has it.

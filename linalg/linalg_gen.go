@@ -8,14 +8,14 @@ package linalg
 
 import "polygrad"
 
-// Cholesky returns the lower triangular factor L of symmetric or Hermitian positive definite x = L L^H.
-// With upper it is U of x = U^H U.
+// Cholesky returns the lower triangular factor L of symmetric or Hermitian positive definite a = L L^H.
+// With upper it is U of a = U^H U.
 // Options: WithUpper (false).
-func Cholesky(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("linalg.cholesky", []any{x}, opts...)[0]
+func Cholesky(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("linalg.cholesky", []any{a}, opts...)[0]
 }
 
-// ChoSolve returns the solution y of x y = b from the factor c of cholesky of x (…, n, n).
+// ChoSolve returns the solution x of a x = b from the factor c of cholesky of a (…, n, n).
 // b has the shape (n), (…, n) or (…, n, k).
 // Options: WithLower (true).
 func ChoSolve(c *polygrad.Tensor, b *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
@@ -30,23 +30,23 @@ func SolveTriangular(a *polygrad.Tensor, b *polygrad.Tensor, opts ...polygrad.Op
 }
 
 // Det returns the determinant, of shape (…), of square matrices (…, n, n).
-func Det(x *polygrad.Tensor) *polygrad.Tensor { return call("linalg.det", []any{x})[0] }
+func Det(a *polygrad.Tensor) *polygrad.Tensor { return call("linalg.det", []any{a})[0] }
 
 // SLogDet returns the sign of the determinant, and the logarithm of its absolute value.
 // Both have the shape (…) for square matrices (…, n, n). The sign of complex numbers is x / |x|.
-func SLogDet(x *polygrad.Tensor) (*polygrad.Tensor, *polygrad.Tensor) {
-	r := call("linalg.slogdet", []any{x})
+func SLogDet(a *polygrad.Tensor) (*polygrad.Tensor, *polygrad.Tensor) {
+	r := call("linalg.slogdet", []any{a})
 	return r[0], r[1]
 }
 
 // Inv returns the inverse of square matrices (…, n, n); infinite or NaN where they are singular.
-func Inv(x *polygrad.Tensor) *polygrad.Tensor { return call("linalg.inv", []any{x})[0] }
+func Inv(a *polygrad.Tensor) *polygrad.Tensor { return call("linalg.inv", []any{a})[0] }
 
 // Pinv returns the inverse of Moore and Penrose.
 // Singular values up to rtol times the greatest count as 0, by default the machine epsilon times the greater size.
 // Options: WithRtol.
-func Pinv(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("linalg.pinv", []any{x}, opts...)[0]
+func Pinv(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("linalg.pinv", []any{a}, opts...)[0]
 }
 
 // Solve returns the solution x of a x = b for square matrices a (…, n, n).
@@ -55,17 +55,19 @@ func Solve(a *polygrad.Tensor, b *polygrad.Tensor) *polygrad.Tensor {
 	return call("linalg.solve", []any{a, b})[0]
 }
 
-// LeastSquares returns the least squares solution of x y = b, residuals, rank and singular values.
+// LeastSquares returns the least squares solution x of a x = b, residuals, rank and singular values.
 // They are those of Tensor's lstsq.
 // Options: WithRcond.
-func LeastSquares(x *polygrad.Tensor, b *polygrad.Tensor, opts ...polygrad.Option) (*polygrad.Tensor, *polygrad.Tensor, *polygrad.Tensor, *polygrad.Tensor) {
-	r := call("linalg.lstsq", []any{x, b}, opts...)
+func LeastSquares(a *polygrad.Tensor, b *polygrad.Tensor, opts ...polygrad.Option) (*polygrad.Tensor, *polygrad.Tensor, *polygrad.Tensor, *polygrad.Tensor) {
+	r := call("linalg.lstsq", []any{a, b}, opts...)
 	return r[0], r[1], r[2], r[3]
 }
 
 // Tensorsolve returns x with tensordot(a, x) = b over the axes of x, the last of a.
-func Tensorsolve(a *polygrad.Tensor, b *polygrad.Tensor) *polygrad.Tensor {
-	return call("linalg.tensorsolve", []any{a, b})[0]
+// axes are those of a that come last, behind the others.
+// Options: WithAxes.
+func Tensorsolve(a *polygrad.Tensor, b *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("linalg.tensorsolve", []any{a, b}, opts...)[0]
 }
 
 // Tensorinv returns the inverse of a as a function of tensors.
@@ -75,19 +77,19 @@ func Tensorinv(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("linalg.tensorinv", []any{a}, opts...)[0]
 }
 
-// QR returns orthogonal or unitary q and upper triangular r with x = q r.
+// QR returns orthogonal or unitary q and upper triangular r with a = q r.
 // Of matrices (…, m, n), q is (…, m, k) and r (…, k, n) with k = min(m, n), or k = m with "complete".
 // Options: WithMode (reduced).
-func QR(x *polygrad.Tensor, opts ...polygrad.Option) (*polygrad.Tensor, *polygrad.Tensor) {
-	r := call("linalg.qr", []any{x}, opts...)
+func QR(a *polygrad.Tensor, opts ...polygrad.Option) (*polygrad.Tensor, *polygrad.Tensor) {
+	r := call("linalg.qr", []any{a}, opts...)
 	return r[0], r[1]
 }
 
-// SVD returns u, s and vh with x = u diag(s) vh; s is in descending order.
+// SVD returns u, s and vh with a = u diag(s) vh; s is in descending order.
 // Of matrices (…, m, n) with k = min(m, n), s is (…, k). u is (…, m, m) and vh (…, n, n), without full_matrices (…, m, k) and (…, k, n).
 // Options: WithFullMatrices (true).
-func SVD(x *polygrad.Tensor, opts ...polygrad.Option) (*polygrad.Tensor, *polygrad.Tensor, *polygrad.Tensor) {
-	r := call("linalg.svd", []any{x}, opts...)
+func SVD(a *polygrad.Tensor, opts ...polygrad.Option) (*polygrad.Tensor, *polygrad.Tensor, *polygrad.Tensor) {
+	r := call("linalg.svd", []any{a}, opts...)
 	return r[0], r[1], r[2]
 }
 
@@ -97,42 +99,42 @@ func Svdvals(x *polygrad.Tensor) *polygrad.Tensor { return call("linalg.svdvals"
 // Eigh returns the eigenvalues (…, n) in ascending order, and the eigenvectors as columns (…, n, n).
 // Matrices (…, n, n) are symmetric or Hermitian; the triangle that upper does not name is not read.
 // Options: WithUpper (false).
-func Eigh(x *polygrad.Tensor, opts ...polygrad.Option) (*polygrad.Tensor, *polygrad.Tensor) {
-	r := call("linalg.eigh", []any{x}, opts...)
+func Eigh(a *polygrad.Tensor, opts ...polygrad.Option) (*polygrad.Tensor, *polygrad.Tensor) {
+	r := call("linalg.eigh", []any{a}, opts...)
 	return r[0], r[1]
 }
 
 // Eigvalsh returns the eigenvalues (…, n) of symmetric or Hermitian matrices (…, n, n) in ascending order.
 // Options: WithUpper (false).
-func Eigvalsh(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("linalg.eigvalsh", []any{x}, opts...)[0]
+func Eigvalsh(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("linalg.eigvalsh", []any{a}, opts...)[0]
 }
 
 // Eig returns the complex eigenvalues of square matrices, in any order, and the eigenvectors as columns.
 // Vectors have length 1, and their greatest element is positive. Derivatives of vectors hold for functions that do not depend on their phases.
-func Eig(x *polygrad.Tensor) (*polygrad.Tensor, *polygrad.Tensor) {
-	r := call("linalg.eig", []any{x})
+func Eig(a *polygrad.Tensor) (*polygrad.Tensor, *polygrad.Tensor) {
+	r := call("linalg.eig", []any{a})
 	return r[0], r[1]
 }
 
 // Eigvals returns the complex eigenvalues (…, n) of square matrices (…, n, n), in no particular order.
-func Eigvals(x *polygrad.Tensor) *polygrad.Tensor { return call("linalg.eigvals", []any{x})[0] }
+func Eigvals(a *polygrad.Tensor) *polygrad.Tensor { return call("linalg.eigvals", []any{a})[0] }
 
-// Lu returns the order of rows, and triangular matrices with x[order] = lower upper.
+// Lu returns the order of rows, and triangular matrices with a[order] = lower upper.
 // Of matrices (…, m, n), lower is (…, m, k) and upper (…, k, n), where k is the smaller of m and n.
-func Lu(x *polygrad.Tensor) (*polygrad.Tensor, *polygrad.Tensor, *polygrad.Tensor) {
-	r := call("linalg.lu", []any{x})
+func Lu(a *polygrad.Tensor) (*polygrad.Tensor, *polygrad.Tensor, *polygrad.Tensor) {
+	r := call("linalg.lu", []any{a})
 	return r[0], r[1], r[2]
 }
 
 // LuFactor returns the triangular factors of square matrices in one matrix, and the order of rows, for lu_solve.
-// The lower factor has ones on its diagonal, which are not stored: x[order] = lower upper.
-func LuFactor(x *polygrad.Tensor) (*polygrad.Tensor, *polygrad.Tensor) {
-	r := call("linalg.lu_factor", []any{x})
+// The lower factor has ones on its diagonal, which are not stored: a[order] = lower upper.
+func LuFactor(a *polygrad.Tensor) (*polygrad.Tensor, *polygrad.Tensor) {
+	r := call("linalg.lu_factor", []any{a})
 	return r[0], r[1]
 }
 
-// LuSolve returns the solution of x y = b from the results of lu_factor of x; with trans that of x^T y = b.
+// LuSolve returns the solution x of a x = b from the results of lu_factor of a; with trans that of a^T x = b.
 // SciPy's takes a pair (lu, piv), in which piv has the exchanges of rows; order is the row that stands in each place.
 // Options: WithTrans (false).
 func LuSolve(lu *polygrad.Tensor, order *polygrad.Tensor, b *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
@@ -140,18 +142,18 @@ func LuSolve(lu *polygrad.Tensor, order *polygrad.Tensor, b *polygrad.Tensor, op
 }
 
 // Expm returns the exponential of square matrices (…, n, n), for norms up to 2^15.
-func Expm(x *polygrad.Tensor) *polygrad.Tensor { return call("linalg.expm", []any{x})[0] }
+func Expm(a *polygrad.Tensor) *polygrad.Tensor { return call("linalg.expm", []any{a})[0] }
 
 // MatrixPower returns the power of square matrices (…, n, n); of the inverse for a negative exponent n.
-func MatrixPower(x *polygrad.Tensor, n int) *polygrad.Tensor {
-	return call("linalg.matrix_power", []any{x, n})[0]
+func MatrixPower(a *polygrad.Tensor, n int) *polygrad.Tensor {
+	return call("linalg.matrix_power", []any{a, n})[0]
 }
 
 // MatrixRank returns the number of singular values above rtol times the greatest, int32.
 // rtol is the machine epsilon times the greater size unless given.
 // Options: WithRtol.
-func MatrixRank(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("linalg.matrix_rank", []any{x}, opts...)[0]
+func MatrixRank(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("linalg.matrix_rank", []any{a}, opts...)[0]
 }
 
 // MatrixNorm returns a norm of matrices: "fro", "nuc", or 1, -1, 2, -2, "inf", "-inf".
@@ -175,7 +177,12 @@ func Cond(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 
 // MultiDot returns the product of matrices in the order with the least work.
 // The first may be a row, the last a column.
-func MultiDot(xs []*polygrad.Tensor) *polygrad.Tensor { return call("linalg.multi_dot", each(xs))[0] }
+func MultiDot(arrays []*polygrad.Tensor) *polygrad.Tensor {
+	return call("linalg.multi_dot", each(arrays))[0]
+}
+
+// WithAxes is the argument axes of Tensorsolve.
+func WithAxes(axes ...int) polygrad.Option { return polygrad.Arg("axes", axes) }
 
 // WithAxis is the argument axis of VectorNorm.
 func WithAxis(axis ...int) polygrad.Option { return polygrad.Arg("axis", axis) }

@@ -10,10 +10,10 @@ package numpy
 import "polygrad"
 
 // Real returns the real part; real numbers are their own.
-func Real(x *polygrad.Tensor) *polygrad.Tensor { return call("numpy.real", []any{x})[0] }
+func Real(val *polygrad.Tensor) *polygrad.Tensor { return call("numpy.real", []any{val})[0] }
 
 // Imag returns the imaginary part: zeros for real numbers.
-func Imag(x *polygrad.Tensor) *polygrad.Tensor { return call("numpy.imag", []any{x})[0] }
+func Imag(val *polygrad.Tensor) *polygrad.Tensor { return call("numpy.imag", []any{val})[0] }
 
 // Conj returns the complex conjugate; real numbers are their own.
 func Conj(x *polygrad.Tensor) *polygrad.Tensor { return call("numpy.conj", []any{x})[0] }
@@ -216,8 +216,8 @@ func TruncMod(x *polygrad.Tensor, y any) *polygrad.Tensor { return call("numpy.f
 // That of real numbers is 0, or pi below 0.
 // In degrees with deg.
 // Options: WithDeg (false).
-func Angle(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("numpy.angle", []any{x}, opts...)[0]
+func Angle(z *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("numpy.angle", []any{z}, opts...)[0]
 }
 
 // Ceil returns x rounded up.
@@ -232,8 +232,8 @@ func Trunc(x *polygrad.Tensor) *polygrad.Tensor { return call("numpy.trunc", []a
 // Round returns x rounded to so many decimals, halves to the even number.
 // Negative decimals round to tens, hundreds and so on.
 // Options: WithDecimals (0).
-func Round(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("numpy.round", []any{x}, opts...)[0]
+func Round(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("numpy.round", []any{a}, opts...)[0]
 }
 
 // Abs returns |x|.
@@ -280,8 +280,8 @@ func BitwiseCount(x *polygrad.Tensor) *polygrad.Tensor {
 }
 
 // NanToNum returns the array with numbers for NaN and infinities.
-// Infinities become the greatest numbers of the type unless given.
-// Options: WithNan (0), WithPosinf, WithNeginf.
+// Infinities become the greatest numbers of the type unless given. It is a new array, whatever copy is.
+// Options: WithCopy (true), WithNan (0), WithPosinf, WithNeginf.
 func NanToNum(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.nan_to_num", []any{x}, opts...)[0]
 }
@@ -367,251 +367,278 @@ func Divmod(x *polygrad.Tensor, y any) (*polygrad.Tensor, *polygrad.Tensor) {
 
 // IsClose returns where |x - other| <= atol + rtol * |other|; with equal_nan NaN is close to NaN.
 // Options: WithRtol (1e-05), WithAtol (1e-08), WithEqualNan (false).
-func IsClose(x *polygrad.Tensor, y any, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("numpy.isclose", []any{x, y}, opts...)[0]
+func IsClose(a *polygrad.Tensor, b any, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("numpy.isclose", []any{a, b}, opts...)[0]
 }
 
 // ArrayEqual returns whether shapes and elements are equal: bool.
 // Options: WithEqualNan (false).
-func ArrayEqual(x *polygrad.Tensor, y *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("numpy.array_equal", []any{x, y}, opts...)[0]
+func ArrayEqual(a1 *polygrad.Tensor, a2 *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("numpy.array_equal", []any{a1, a2}, opts...)[0]
 }
 
 // Clip returns elements limited to min and max, which may be left out.
 // Options: WithMin, WithMax.
-func Clip(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("numpy.clip", []any{x}, opts...)[0]
+func Clip(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("numpy.clip", []any{a}, opts...)[0]
 }
 
 // Sum returns the sum along axes, all axes unless given.
 // dtype is the type of the accumulator and of the result. By default integers of 8 and 16 bits and bools are added in 32 bits, float16 in float32.
-// Options: WithAxis, WithDType, WithKeepdims (false).
-func Sum(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("numpy.sum", []any{x}, opts...)[0]
+// initial is one more element, where, of a shape that broadcasts, marks those that count.
+// Options: WithAxis, WithDType, WithKeepdims (false), WithInitial, WithWhere.
+func Sum(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("numpy.sum", []any{a}, opts...)[0]
 }
 
 // Prod returns the product along axes, in dtype if given, of short integers in 32 bits.
-// Options: WithAxis, WithDType, WithKeepdims (false).
-func Prod(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("numpy.prod", []any{x}, opts...)[0]
+// initial is one more element, where, of a shape that broadcasts, marks those that count.
+// Options: WithAxis, WithDType, WithKeepdims (false), WithInitial, WithWhere.
+func Prod(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("numpy.prod", []any{a}, opts...)[0]
 }
 
 // Max returns the greatest value along axes; NaN if one is NaN.
-// Options: WithAxis, WithKeepdims (false).
-func Max(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("numpy.max", []any{x}, opts...)[0]
+// initial is one more element, where, of a shape that broadcasts, marks those that count.
+// Options: WithAxis, WithKeepdims (false), WithInitial, WithWhere.
+func Max(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("numpy.max", []any{a}, opts...)[0]
 }
 
 // Min returns the least value along axes; NaN if one is NaN.
-// Options: WithAxis, WithKeepdims (false).
-func Min(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("numpy.min", []any{x}, opts...)[0]
+// initial is one more element, where, of a shape that broadcasts, marks those that count.
+// Options: WithAxis, WithKeepdims (false), WithInitial, WithWhere.
+func Min(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("numpy.min", []any{a}, opts...)[0]
 }
 
 // Mean returns the mean along axes, of the elements in dtype if given; integers give float32.
-// Options: WithAxis, WithKeepdims (false), WithDType.
-func Mean(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("numpy.mean", []any{x}, opts...)[0]
+// where, of a shape that broadcasts, marks the elements that count.
+// Options: WithAxis, WithDType, WithKeepdims (false), WithWhere.
+func Mean(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("numpy.mean", []any{a}, opts...)[0]
 }
 
 // Any returns whether any element along axes is not 0: bool.
-// Options: WithAxis, WithKeepdims (false).
-func Any(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("numpy.any", []any{x}, opts...)[0]
+// where, of a shape that broadcasts, marks the elements that count.
+// Options: WithAxis, WithKeepdims (false), WithWhere.
+func Any(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("numpy.any", []any{a}, opts...)[0]
 }
 
 // All returns whether all elements along axes are not 0: bool.
-// Options: WithAxis, WithKeepdims (false).
-func All(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("numpy.all", []any{x}, opts...)[0]
+// where, of a shape that broadcasts, marks the elements that count.
+// Options: WithAxis, WithKeepdims (false), WithWhere.
+func All(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("numpy.all", []any{a}, opts...)[0]
 }
 
 // Var returns the variance along axes: the sum of squared deviations divided by count - correction.
-// Options: WithAxis, WithCorrection (0), WithKeepdims (false), WithDdof, WithDType.
-func Var(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("numpy.var", []any{x}, opts...)[0]
+// ddof is another name of correction. mean is the mean, with the reduced axes of size 1, if it is known.
+// where, of a shape that broadcasts, marks the elements that count.
+// Options: WithAxis, WithDType, WithDdof, WithKeepdims (false), WithWhere, WithMean, WithCorrection (0).
+func Var(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("numpy.var", []any{a}, opts...)[0]
 }
 
-// Std returns the square root of the variance.
-// Options: WithAxis, WithCorrection (0), WithKeepdims (false), WithDdof, WithDType.
-func Std(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("numpy.std", []any{x}, opts...)[0]
+// Std returns the square root of the variance, with the same arguments.
+// where, of a shape that broadcasts, marks the elements that count.
+// Options: WithAxis, WithDType, WithDdof, WithKeepdims (false), WithWhere, WithMean, WithCorrection (0).
+func Std(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("numpy.std", []any{a}, opts...)[0]
 }
 
 // ArgMax returns the position of the greatest element along an axis, the first of several.
 // Unless an axis is given, it is that in the flattened array.
 // Options: WithAxis, WithKeepdims (false).
-func ArgMax(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("numpy.argmax", []any{x}, opts...)[0]
+func ArgMax(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("numpy.argmax", []any{a}, opts...)[0]
 }
 
 // ArgMin returns the position of the least element along an axis, the first of several.
 // Unless an axis is given, it is that in the flattened array.
 // Options: WithAxis, WithKeepdims (false).
-func ArgMin(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("numpy.argmin", []any{x}, opts...)[0]
+func ArgMin(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("numpy.argmin", []any{a}, opts...)[0]
 }
 
 // Ptp returns the greatest less the least element along axes.
 // Options: WithAxis, WithKeepdims (false).
-func Ptp(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("numpy.ptp", []any{x}, opts...)[0]
+func Ptp(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("numpy.ptp", []any{a}, opts...)[0]
 }
 
 // CountNonZero returns the number of elements along axes that are not 0, int32.
 // Options: WithAxis, WithKeepdims (false).
-func CountNonZero(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("numpy.count_nonzero", []any{x}, opts...)[0]
+func CountNonZero(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("numpy.count_nonzero", []any{a}, opts...)[0]
 }
 
 // Quantile returns the quantiles along axes.
 // q has values from 0 to 1; its axes come first. method, one of NumPy's, says what lies between two elements.
-// Options: WithAxis, WithMethod (linear), WithKeepdims (false).
-func Quantile(x *polygrad.Tensor, q any, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("numpy.quantile", []any{x, q}, opts...)[0]
+// weights, in the shape of the array or along its axis, need the method "inverted_cdf": the result is the least element up to which they add up to the
+// share q of their sum.
+// Options: WithAxis, WithMethod (linear), WithKeepdims (false), WithWeights.
+func Quantile(a *polygrad.Tensor, q any, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("numpy.quantile", []any{a, q}, opts...)[0]
 }
 
 // Percentile returns the percentiles along axes.
 // q has values from 0 to 100; its axes come first. method, one of NumPy's, says what lies between two elements.
-// Options: WithAxis, WithMethod (linear), WithKeepdims (false).
-func Percentile(x *polygrad.Tensor, q any, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("numpy.percentile", []any{x, q}, opts...)[0]
+// weights, in the shape of the array or along its axis, need the method "inverted_cdf": the result is the least element up to which they add up to the
+// share q of their sum.
+// Options: WithAxis, WithMethod (linear), WithKeepdims (false), WithWeights.
+func Percentile(a *polygrad.Tensor, q any, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("numpy.percentile", []any{a, q}, opts...)[0]
 }
 
 // Nanquantile returns the quantiles along axes of the elements that are not NaN.
 // q has values from 0 to 1; its axes come first. method, one of NumPy's, says what lies between two elements.
-// Options: WithAxis, WithMethod (linear), WithKeepdims (false).
-func Nanquantile(x *polygrad.Tensor, q any, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("numpy.nanquantile", []any{x, q}, opts...)[0]
+// weights, in the shape of the array or along its axis, need the method "inverted_cdf": the result is the least element up to which they add up to the
+// share q of their sum.
+// Options: WithAxis, WithMethod (linear), WithKeepdims (false), WithWeights.
+func Nanquantile(a *polygrad.Tensor, q any, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("numpy.nanquantile", []any{a, q}, opts...)[0]
 }
 
 // Nanpercentile returns the percentiles along axes of the elements that are not NaN.
 // q has values from 0 to 100; its axes come first. method, one of NumPy's, says what lies between two elements.
-// Options: WithAxis, WithMethod (linear), WithKeepdims (false).
-func Nanpercentile(x *polygrad.Tensor, q any, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("numpy.nanpercentile", []any{x, q}, opts...)[0]
+// weights, in the shape of the array or along its axis, need the method "inverted_cdf": the result is the least element up to which they add up to the
+// share q of their sum.
+// Options: WithAxis, WithMethod (linear), WithKeepdims (false), WithWeights.
+func Nanpercentile(a *polygrad.Tensor, q any, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("numpy.nanpercentile", []any{a, q}, opts...)[0]
 }
 
 // Median returns the median along axes.
 // Options: WithAxis, WithKeepdims (false).
-func Median(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("numpy.median", []any{x}, opts...)[0]
+func Median(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("numpy.median", []any{a}, opts...)[0]
 }
 
 // Nanmedian returns the median along axes of the elements that are not NaN.
 // Options: WithAxis, WithKeepdims (false).
-func Nanmedian(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("numpy.nanmedian", []any{x}, opts...)[0]
+func Nanmedian(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("numpy.nanmedian", []any{a}, opts...)[0]
 }
 
 // Nansum returns the sum along axes of the elements that are not NaN.
-// Options: WithAxis, WithKeepdims (false).
-func Nansum(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("numpy.nansum", []any{x}, opts...)[0]
+// initial is one more element, where, of a shape that broadcasts, marks those that count.
+// Options: WithAxis, WithDType, WithKeepdims (false), WithInitial, WithWhere.
+func Nansum(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("numpy.nansum", []any{a}, opts...)[0]
 }
 
 // Nanprod returns the product along axes of the elements that are not NaN.
-// Options: WithAxis, WithKeepdims (false).
-func Nanprod(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("numpy.nanprod", []any{x}, opts...)[0]
+// initial is one more element, where, of a shape that broadcasts, marks those that count.
+// Options: WithAxis, WithDType, WithKeepdims (false), WithInitial, WithWhere.
+func Nanprod(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("numpy.nanprod", []any{a}, opts...)[0]
 }
 
 // Nanmax returns the greatest element along axes that is not NaN.
-// Options: WithAxis, WithKeepdims (false).
-func Nanmax(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("numpy.nanmax", []any{x}, opts...)[0]
+// initial is one more element, where, of a shape that broadcasts, marks those that count.
+// Options: WithAxis, WithKeepdims (false), WithInitial, WithWhere.
+func Nanmax(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("numpy.nanmax", []any{a}, opts...)[0]
 }
 
 // Nanmin returns the least element along axes that is not NaN.
-// Options: WithAxis, WithKeepdims (false).
-func Nanmin(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("numpy.nanmin", []any{x}, opts...)[0]
+// initial is one more element, where, of a shape that broadcasts, marks those that count.
+// Options: WithAxis, WithKeepdims (false), WithInitial, WithWhere.
+func Nanmin(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("numpy.nanmin", []any{a}, opts...)[0]
 }
 
 // Nanmean returns the mean along axes of the elements that are not NaN.
-// Options: WithAxis, WithKeepdims (false).
-func Nanmean(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("numpy.nanmean", []any{x}, opts...)[0]
+// where, of a shape that broadcasts, marks the elements that count.
+// Options: WithAxis, WithDType, WithKeepdims (false), WithWhere.
+func Nanmean(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("numpy.nanmean", []any{a}, opts...)[0]
 }
 
 // Nanvar returns the variance along axes of the elements that are not NaN.
-// Options: WithAxis, WithCorrection (0), WithKeepdims (false), WithDdof, WithDType.
-func Nanvar(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("numpy.nanvar", []any{x}, opts...)[0]
+// The arguments are those of var.
+// where, of a shape that broadcasts, marks the elements that count.
+// Options: WithAxis, WithDType, WithDdof, WithKeepdims (false), WithWhere, WithMean, WithCorrection (0).
+func Nanvar(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("numpy.nanvar", []any{a}, opts...)[0]
 }
 
 // Nanstd returns the standard deviation along axes of the elements that are not NaN.
-// Options: WithAxis, WithCorrection (0), WithKeepdims (false), WithDdof, WithDType.
-func Nanstd(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("numpy.nanstd", []any{x}, opts...)[0]
+// The arguments are those of var.
+// where, of a shape that broadcasts, marks the elements that count.
+// Options: WithAxis, WithDType, WithDdof, WithKeepdims (false), WithWhere, WithMean, WithCorrection (0).
+func Nanstd(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("numpy.nanstd", []any{a}, opts...)[0]
 }
 
 // Nanargmax returns the position of the greatest element that is not NaN.
 // Options: WithAxis, WithKeepdims (false).
-func Nanargmax(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("numpy.nanargmax", []any{x}, opts...)[0]
+func Nanargmax(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("numpy.nanargmax", []any{a}, opts...)[0]
 }
 
 // Nanargmin returns the position of the least element that is not NaN.
 // Options: WithAxis, WithKeepdims (false).
-func Nanargmin(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("numpy.nanargmin", []any{x}, opts...)[0]
+func Nanargmin(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("numpy.nanargmin", []any{a}, opts...)[0]
 }
 
 // Average returns the mean along axes with weights, and the sum of the weights.
 // Options: WithAxis, WithWeights, WithKeepdims (false).
-func Average(x *polygrad.Tensor, opts ...polygrad.Option) (*polygrad.Tensor, *polygrad.Tensor) {
-	r := call("numpy.average", []any{x}, opts...)
+func Average(a *polygrad.Tensor, opts ...polygrad.Option) (*polygrad.Tensor, *polygrad.Tensor) {
+	r := call("numpy.average", []any{a}, opts...)
 	return r[0], r[1]
 }
 
 // CumulativeSum returns the sums of all elements up to each one.
 // Options: WithAxis, WithDType, WithIncludeInitial (false).
-func CumulativeSum(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("numpy.cumulative_sum", []any{x}, opts...)[0]
+func CumulativeSum(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("numpy.cumulative_sum", []any{a}, opts...)[0]
 }
 
 // CumulativeProd returns the products of all elements up to each one.
 // Options: WithAxis, WithDType, WithIncludeInitial (false).
-func CumulativeProd(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("numpy.cumulative_prod", []any{x}, opts...)[0]
+func CumulativeProd(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("numpy.cumulative_prod", []any{a}, opts...)[0]
 }
 
 // Nancumsum returns the sums of all elements up to each one that are not NaN.
 // Options: WithAxis, WithDType, WithIncludeInitial (false).
-func Nancumsum(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("numpy.nancumsum", []any{x}, opts...)[0]
+func Nancumsum(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("numpy.nancumsum", []any{a}, opts...)[0]
 }
 
 // Nancumprod returns the products of all elements up to each one that are not NaN.
 // Options: WithAxis, WithDType, WithIncludeInitial (false).
-func Nancumprod(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("numpy.nancumprod", []any{x}, opts...)[0]
+func Nancumprod(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("numpy.nancumprod", []any{a}, opts...)[0]
 }
 
 // Cov returns the covariance matrix of variables, which are rows of m and y; columns without rowvar.
 // The sums are divided by the number of observations - ddof: 1, or 0 with bias, unless given. fweights are numbers of observations, aweights weights.
-// Options: WithY, WithRowvar (true), WithBias (false), WithDdof, WithFweights, WithAweights.
+// Options: WithY, WithRowvar (true), WithBias (false), WithDdof, WithFweights, WithAweights, WithDType.
 func Cov(m *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.cov", []any{m}, opts...)[0]
 }
 
 // Corrcoef returns the coefficients of correlation of variables, which are rows of x and y.
-// Options: WithY, WithRowvar (true).
+// Options: WithY, WithRowvar (true), WithDType.
 func Corrcoef(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.corrcoef", []any{x}, opts...)[0]
 }
 
 // Diff returns the n-th differences along an axis, with elements in front and behind.
-// Options: WithAxis (-1), WithN (1), WithPrepend, WithAppend.
-func Diff(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("numpy.diff", []any{x}, opts...)[0]
+// Options: WithN (1), WithAxis (-1), WithPrepend, WithAppend.
+func Diff(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("numpy.diff", []any{a}, opts...)[0]
 }
 
 // Ediff1d returns the differences of neighbours in the flattened array, with elements in front and behind.
 // Options: WithToEnd, WithToBegin.
-func Ediff1d(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("numpy.ediff1d", []any{x}, opts...)[0]
+func Ediff1d(ary *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("numpy.ediff1d", []any{ary}, opts...)[0]
 }
 
 // Gradient returns the derivatives along axes by differences, one array for each axis.
@@ -643,17 +670,17 @@ func Interp(x *polygrad.Tensor, xp *polygrad.Tensor, fp *polygrad.Tensor, opts .
 }
 
 // Sort returns the elements in order along an axis. NaN is the greatest number.
-// Complex numbers are sorted by their real, then by their imaginary parts.
-// Options: WithAxis (-1), WithDescending (false), WithStable (true).
-func Sort(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("numpy.sort", []any{x}, opts...)[0]
+// Complex numbers are sorted by their real, then by their imaginary parts. All kinds are stable.
+// Options: WithAxis (-1), WithKind, WithDescending (false), WithStable (true).
+func Sort(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("numpy.sort", []any{a}, opts...)[0]
 }
 
 // ArgSort returns the positions of the elements in order along an axis, int32.
-// Equal elements keep their order.
-// Options: WithAxis (-1), WithDescending (false), WithStable (true).
-func ArgSort(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("numpy.argsort", []any{x}, opts...)[0]
+// Equal elements keep their order, whatever kind is.
+// Options: WithAxis (-1), WithKind, WithDescending (false), WithStable (true).
+func ArgSort(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("numpy.argsort", []any{a}, opts...)[0]
 }
 
 // Lexsort returns the positions that sort by the last of several arrays, then by the one before, and so on.
@@ -663,22 +690,22 @@ func Lexsort(keys []*polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor 
 }
 
 // Partition returns the elements along an axis, lesser ones before those at kth: sorted.
-// Options: WithAxis (-1).
-func Partition(x *polygrad.Tensor, kth []int, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("numpy.partition", []any{x, kth}, opts...)[0]
+// Options: WithAxis (-1), WithKind.
+func Partition(a *polygrad.Tensor, kth []int, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("numpy.partition", []any{a, kth}, opts...)[0]
 }
 
 // Argpartition returns the positions of the elements of partition.
-// Options: WithAxis (-1).
-func Argpartition(x *polygrad.Tensor, kth []int, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("numpy.argpartition", []any{x, kth}, opts...)[0]
+// Options: WithAxis (-1), WithKind.
+func Argpartition(a *polygrad.Tensor, kth []int, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("numpy.argpartition", []any{a, kth}, opts...)[0]
 }
 
-// SearchSorted returns the positions, int32, at which values keep the vector x sorted.
-// Equal elements come behind them, or before with "right". sorter are the positions that sort x.
+// SearchSorted returns the positions, int32, at which the values v keep the vector a sorted.
+// Equal elements come behind them, or before with "right". sorter are the positions that sort a.
 // Options: WithSide (left), WithSorter.
-func SearchSorted(x *polygrad.Tensor, values *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("numpy.searchsorted", []any{x, values}, opts...)[0]
+func SearchSorted(a *polygrad.Tensor, v *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("numpy.searchsorted", []any{a, v}, opts...)[0]
 }
 
 // Digitize returns the number of the bin of each element, for ascending or descending edges.
@@ -698,21 +725,21 @@ func BinCount(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 // Histogram returns the number of elements between edges, and the edges.
 // bins is the number of intervals of one width over range, the least to the greatest element unless given, or a tensor of edges. With density the
 // counts are divided by their sum and the width of the interval.
-// Options: WithBins (10), WithRange, WithWeights, WithDensity (false).
-func Histogram(x *polygrad.Tensor, opts ...polygrad.Option) (*polygrad.Tensor, *polygrad.Tensor) {
-	r := call("numpy.histogram", []any{x}, opts...)
+// Options: WithBins (10), WithRange, WithDensity (false), WithWeights.
+func Histogram(a *polygrad.Tensor, opts ...polygrad.Option) (*polygrad.Tensor, *polygrad.Tensor) {
+	r := call("numpy.histogram", []any{a}, opts...)
 	return r[0], r[1]
 }
 
 // HistogramBinEdges returns the edges of histogram.
 // Options: WithBins (10), WithRange, WithWeights.
-func HistogramBinEdges(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("numpy.histogram_bin_edges", []any{x}, opts...)[0]
+func HistogramBinEdges(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("numpy.histogram_bin_edges", []any{a}, opts...)[0]
 }
 
-// UniqueAll returns the distinct elements in ascending order.
+// UniqueAll returns the distinct elements, or slices along an axis, in ascending order.
 // Also where each is first in the flattened array, the position of each element in them, and how often each is there. NaN is equal to none unless equal_nan.
-// Options: WithSize, WithFillValue, WithEqualNan (false).
+// Options: WithSize, WithFillValue, WithEqualNan (false), WithAxis.
 func UniqueAll(x *polygrad.Tensor, opts ...polygrad.Option) (*polygrad.Tensor, *polygrad.Tensor, *polygrad.Tensor, *polygrad.Tensor) {
 	r := call("numpy.unique_all", []any{x}, opts...)
 	return r[0], r[1], r[2], r[3]
@@ -726,84 +753,89 @@ func UniqueValues(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor 
 
 // Union1d returns the distinct elements of both arrays in ascending order.
 // Options: WithSize, WithFillValue.
-func Union1d(x *polygrad.Tensor, y *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("numpy.union1d", []any{x, y}, opts...)[0]
+func Union1d(ar1 *polygrad.Tensor, ar2 *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("numpy.union1d", []any{ar1, ar2}, opts...)[0]
 }
 
 // Intersect1d returns the distinct elements that are in both arrays, in ascending order.
-// Options: WithSize, WithFillValue.
-func Intersect1d(x *polygrad.Tensor, y *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("numpy.intersect1d", []any{x, y}, opts...)[0]
+// Options: WithAssumeUnique (false), WithSize, WithFillValue.
+func Intersect1d(ar1 *polygrad.Tensor, ar2 *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("numpy.intersect1d", []any{ar1, ar2}, opts...)[0]
 }
 
-// Setdiff1d returns the distinct elements that are not in y, in ascending order.
-// Options: WithSize, WithFillValue.
-func Setdiff1d(x *polygrad.Tensor, y *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("numpy.setdiff1d", []any{x, y}, opts...)[0]
+// Setdiff1d returns the distinct elements that are not in ar2, in ascending order.
+// Options: WithAssumeUnique (false), WithSize, WithFillValue.
+func Setdiff1d(ar1 *polygrad.Tensor, ar2 *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("numpy.setdiff1d", []any{ar1, ar2}, opts...)[0]
 }
 
 // Setxor1d returns the distinct elements that are in one of the arrays only, in ascending order.
-// Options: WithSize, WithFillValue.
-func Setxor1d(x *polygrad.Tensor, y *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("numpy.setxor1d", []any{x, y}, opts...)[0]
+// Options: WithAssumeUnique (false), WithSize, WithFillValue.
+func Setxor1d(ar1 *polygrad.Tensor, ar2 *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("numpy.setxor1d", []any{ar1, ar2}, opts...)[0]
 }
 
-// IsIn returns whether each element is one of values: bool.
-// Options: WithInvert (false).
-func IsIn(x *polygrad.Tensor, values *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("numpy.isin", []any{x, values}, opts...)[0]
+// IsIn returns whether each element is one of test_elements: bool; with invert, whether it is none.
+// Options: WithAssumeUnique (false), WithInvert (false).
+func IsIn(element *polygrad.Tensor, testElements *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("numpy.isin", []any{element, testElements}, opts...)[0]
 }
 
 // NonZero returns the positions of the elements that are not 0, one vector for each axis, int32.
 // Options: WithSize, WithFillValue.
-func NonZero(x *polygrad.Tensor, opts ...polygrad.Option) []*polygrad.Tensor {
-	return call("numpy.nonzero", []any{x}, opts...)
+func NonZero(a *polygrad.Tensor, opts ...polygrad.Option) []*polygrad.Tensor {
+	return call("numpy.nonzero", []any{a}, opts...)
 }
 
 // Argwhere returns the positions of the elements that are not 0, one element a row, int32.
 // Options: WithSize, WithFillValue.
-func Argwhere(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("numpy.argwhere", []any{x}, opts...)[0]
+func Argwhere(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("numpy.argwhere", []any{a}, opts...)[0]
 }
 
 // Flatnonzero returns the positions of the elements of the flattened array that are not 0, int32.
 // Options: WithSize, WithFillValue.
-func Flatnonzero(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("numpy.flatnonzero", []any{x}, opts...)[0]
+func Flatnonzero(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("numpy.flatnonzero", []any{a}, opts...)[0]
 }
 
-// Extract returns the elements of x where condition is true, as a vector.
+// Extract returns the elements of arr where condition is true, as a vector.
 // Options: WithSize, WithFillValue.
-func Extract(condition *polygrad.Tensor, x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("numpy.extract", []any{condition, x}, opts...)[0]
+func Extract(condition *polygrad.Tensor, arr *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("numpy.extract", []any{condition, arr}, opts...)[0]
 }
 
 // Take returns the elements at indices along an axis, or of the flattened array.
 // Negative ones count from the end. The axis becomes those of indices.
 // An index out of bounds is an error if index is already computed. In a lazy index it gives 0.
-// Options: WithAxis.
-func Take(x *polygrad.Tensor, indices *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("numpy.take", []any{x, indices}, opts...)[0]
+// mode "clip" moves indices out of range to the edge, "wrap" counts them anew from 0. With "fill" they give fill_value:
+// NaN, the least integer of a signed and the greatest one of another type, or true unless given.
+// Options: WithAxis, WithMode (raise), WithFillValue.
+func Take(a *polygrad.Tensor, indices *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("numpy.take", []any{a, indices}, opts...)[0]
 }
 
 // TakeAlongAxis returns the element at the index in each place along an axis.
 // Negative ones count from the end; other axes broadcast.
 // An index out of bounds is an error if index is already computed. In a lazy index it gives 0.
 // Options: WithAxis (-1).
-func TakeAlongAxis(x *polygrad.Tensor, indices *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("numpy.take_along_axis", []any{x, indices}, opts...)[0]
+func TakeAlongAxis(arr *polygrad.Tensor, indices *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("numpy.take_along_axis", []any{arr, indices}, opts...)[0]
 }
 
 // PutAlongAxis returns the array with values in the places that take_along_axis takes.
 // An index out of bounds is an error if it is already computed. In a lazy tensor it writes nothing.
-func PutAlongAxis(x *polygrad.Tensor, indices *polygrad.Tensor, values any, axis int) *polygrad.Tensor {
-	return call("numpy.put_along_axis", []any{x, indices, values, axis})[0]
+// Options: WithInplace (false).
+func PutAlongAxis(arr *polygrad.Tensor, indices *polygrad.Tensor, values any, axis int, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("numpy.put_along_axis", []any{arr, indices, values, axis}, opts...)[0]
 }
 
-// Put returns the array with values at indices of the flattened array, repeated as needed.
+// Put returns the array with the values v at the positions ind of the flattened array, repeated as needed.
 // An index out of bounds is an error if it is already computed. In a lazy tensor it writes nothing.
-func Put(x *polygrad.Tensor, indices *polygrad.Tensor, values any) *polygrad.Tensor {
-	return call("numpy.put", []any{x, indices, values})[0]
+// mode "clip" moves indices out of range to the edge, "wrap" counts them anew from 0.
+// Options: WithMode (raise), WithInplace (false).
+func Put(a *polygrad.Tensor, ind *polygrad.Tensor, v any, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("numpy.put", []any{a, ind, v}, opts...)[0]
 }
 
 // UnravelIndex returns the positions along the axes of a shape, a tensor for each, of places in row-major order.
@@ -821,62 +853,62 @@ func RavelMultiIndex(positions []*polygrad.Tensor, dims []int, opts ...polygrad.
 
 // TrilIndicesFrom returns the positions of the lower triangle of a matrix, up to its diagonal k, int32.
 // Options: WithK (0).
-func TrilIndicesFrom(x *polygrad.Tensor, opts ...polygrad.Option) (*polygrad.Tensor, *polygrad.Tensor) {
-	r := call("numpy.tril_indices_from", []any{x}, opts...)
+func TrilIndicesFrom(arr *polygrad.Tensor, opts ...polygrad.Option) (*polygrad.Tensor, *polygrad.Tensor) {
+	r := call("numpy.tril_indices_from", []any{arr}, opts...)
 	return r[0], r[1]
 }
 
 // TriuIndicesFrom returns the positions of the upper triangle of a matrix, from its diagonal k on, int32.
 // Options: WithK (0).
-func TriuIndicesFrom(x *polygrad.Tensor, opts ...polygrad.Option) (*polygrad.Tensor, *polygrad.Tensor) {
-	r := call("numpy.triu_indices_from", []any{x}, opts...)
+func TriuIndicesFrom(arr *polygrad.Tensor, opts ...polygrad.Option) (*polygrad.Tensor, *polygrad.Tensor) {
+	r := call("numpy.triu_indices_from", []any{arr}, opts...)
 	return r[0], r[1]
 }
 
 // FillDiagonal returns the array with val on its diagonal: the elements with one index along all axes.
 // With wrap, the diagonal of a tall matrix begins anew below it.
-// Options: WithWrap (false).
-func FillDiagonal(x *polygrad.Tensor, val any, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("numpy.fill_diagonal", []any{x, val}, opts...)[0]
+// Options: WithWrap (false), WithInplace (false).
+func FillDiagonal(a *polygrad.Tensor, val any, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("numpy.fill_diagonal", []any{a, val}, opts...)[0]
 }
 
 // Delete returns the array without the elements at positions along an axis, or of the flattened array.
 // Options: WithAxis.
-func Delete(x *polygrad.Tensor, obj []int, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("numpy.delete", []any{x, obj}, opts...)[0]
+func Delete(arr *polygrad.Tensor, obj []int, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("numpy.delete", []any{arr, obj}, opts...)[0]
 }
 
 // Insert returns the array with values in front of positions along an axis, or of the flattened array.
 // Options: WithAxis.
-func Insert(x *polygrad.Tensor, obj []int, values any, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("numpy.insert", []any{x, obj, values}, opts...)[0]
+func Insert(arr *polygrad.Tensor, obj []int, values any, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("numpy.insert", []any{arr, obj, values}, opts...)[0]
 }
 
 // PermuteDims returns the axes in another order, reversed unless given.
 // Options: WithAxes.
-func PermuteDims(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("numpy.permute_dims", []any{x}, opts...)[0]
+func PermuteDims(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("numpy.permute_dims", []any{a}, opts...)[0]
 }
 
 // Moveaxis returns axes moved to other places; the others keep their order.
-func Moveaxis(x *polygrad.Tensor, source []int, destination []int) *polygrad.Tensor {
-	return call("numpy.moveaxis", []any{x, source, destination})[0]
+func Moveaxis(a *polygrad.Tensor, source []int, destination []int) *polygrad.Tensor {
+	return call("numpy.moveaxis", []any{a, source, destination})[0]
 }
 
 // Rollaxis returns an axis moved in front of the axis start.
 // Options: WithStart (0).
-func Rollaxis(x *polygrad.Tensor, axis int, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("numpy.rollaxis", []any{x, axis}, opts...)[0]
+func Rollaxis(a *polygrad.Tensor, axis int, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("numpy.rollaxis", []any{a, axis}, opts...)[0]
 }
 
 // Resize returns the elements in row-major order in another shape, repeated or cut off as needed.
-func Resize(x *polygrad.Tensor, newShape []int) *polygrad.Tensor {
-	return call("numpy.resize", []any{x, newShape})[0]
+func Resize(a *polygrad.Tensor, newShape []int) *polygrad.Tensor {
+	return call("numpy.resize", []any{a, newShape})[0]
 }
 
 // Swapaxes returns two axes exchanged.
-func Swapaxes(x *polygrad.Tensor, axis1 int, axis2 int) *polygrad.Tensor {
-	return call("numpy.swapaxes", []any{x, axis1, axis2})[0]
+func Swapaxes(a *polygrad.Tensor, axis1 int, axis2 int) *polygrad.Tensor {
+	return call("numpy.swapaxes", []any{a, axis1, axis2})[0]
 }
 
 // MatrixTranspose returns the last two axes exchanged.
@@ -886,32 +918,32 @@ func MatrixTranspose(x *polygrad.Tensor) *polygrad.Tensor {
 
 // Flip returns the order of elements along axes reversed, all axes unless given.
 // Options: WithAxis.
-func Flip(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("numpy.flip", []any{x}, opts...)[0]
+func Flip(m *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("numpy.flip", []any{m}, opts...)[0]
 }
 
 // Rot90 returns the array turned by k quarters of a turn, from the first of two axes to the second.
 // Options: WithK (1), WithAxes (0 1).
-func Rot90(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("numpy.rot90", []any{x}, opts...)[0]
+func Rot90(m *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("numpy.rot90", []any{m}, opts...)[0]
 }
 
 // Roll returns elements shifted along axes, cyclically; in the flattened array unless axes are given.
 // Options: WithAxis.
-func Roll(x *polygrad.Tensor, shift []int, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("numpy.roll", []any{x, shift}, opts...)[0]
+func Roll(a *polygrad.Tensor, shift []int, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("numpy.roll", []any{a, shift}, opts...)[0]
 }
 
 // Squeeze returns the array without axes of size 1.
 // Options: WithAxis.
-func Squeeze(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("numpy.squeeze", []any{x}, opts...)[0]
+func Squeeze(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("numpy.squeeze", []any{a}, opts...)[0]
 }
 
 // ExpandDims returns the array with axes of size 1 inserted.
 // Options: WithAxis (0).
-func ExpandDims(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("numpy.expand_dims", []any{x}, opts...)[0]
+func ExpandDims(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("numpy.expand_dims", []any{a}, opts...)[0]
 }
 
 // BroadcastTo returns the array with axes of size 1 repeated up to a shape.
@@ -920,18 +952,18 @@ func BroadcastTo(x *polygrad.Tensor, shape []int) *polygrad.Tensor {
 }
 
 // Ravel returns the elements as a vector, in row-major order.
-func Ravel(x *polygrad.Tensor) *polygrad.Tensor { return call("numpy.ravel", []any{x})[0] }
+func Ravel(a *polygrad.Tensor) *polygrad.Tensor { return call("numpy.ravel", []any{a})[0] }
 
 // Tile returns the array repeated along each axis.
-func Tile(x *polygrad.Tensor, repetitions []int) *polygrad.Tensor {
-	return call("numpy.tile", []any{x, repetitions})[0]
+func Tile(a *polygrad.Tensor, reps []int) *polygrad.Tensor {
+	return call("numpy.tile", []any{a, reps})[0]
 }
 
 // Repeat returns each element repeated along an axis, or of the flattened array.
 // repeats is one number, or one for each element.
 // Options: WithAxis.
-func Repeat(x *polygrad.Tensor, repeats []int, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("numpy.repeat", []any{x, repeats}, opts...)[0]
+func Repeat(a *polygrad.Tensor, repeats []int, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("numpy.repeat", []any{a, repeats}, opts...)[0]
 }
 
 // Concat returns arrays joined along an axis; flattened and joined without one.
@@ -954,51 +986,51 @@ func Unstack(x *polygrad.Tensor, opts ...polygrad.Option) []*polygrad.Tensor {
 
 // Tril returns the lower triangle of the last two axes, 0 elsewhere.
 // Options: WithK (0).
-func Tril(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("numpy.tril", []any{x}, opts...)[0]
+func Tril(m *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("numpy.tril", []any{m}, opts...)[0]
 }
 
 // Triu returns the upper triangle of the last two axes, 0 elsewhere.
 // Options: WithK (0).
-func Triu(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("numpy.triu", []any{x}, opts...)[0]
+func Triu(m *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("numpy.triu", []any{m}, opts...)[0]
 }
 
 // Diagonal returns the diagonal of two axes, as a new last axis.
 // Options: WithOffset (0), WithAxis1 (0), WithAxis2 (1).
-func Diagonal(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("numpy.diagonal", []any{x}, opts...)[0]
+func Diagonal(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("numpy.diagonal", []any{a}, opts...)[0]
 }
 
 // Trace returns the sum of the diagonal of two axes.
 // Options: WithOffset (0), WithAxis1 (0), WithAxis2 (1), WithDType.
-func Trace(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("numpy.trace", []any{x}, opts...)[0]
+func Trace(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("numpy.trace", []any{a}, opts...)[0]
 }
 
 // Diag returns the matrix with a vector on its diagonal k, or the diagonal k of a matrix.
 // Options: WithK (0).
-func Diag(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("numpy.diag", []any{x}, opts...)[0]
+func Diag(v *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("numpy.diag", []any{v}, opts...)[0]
 }
 
 // Diagflat returns the matrix with the elements of the flattened array on its diagonal k.
 // Options: WithK (0).
-func Diagflat(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("numpy.diagflat", []any{x}, opts...)[0]
+func Diagflat(v *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("numpy.diagflat", []any{v}, opts...)[0]
 }
 
 // Packbits returns the bits of elements that are not 0, eight to a byte along an axis, uint8.
 // Options: WithAxis, WithBitorder (big).
-func Packbits(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("numpy.packbits", []any{x}, opts...)[0]
+func Packbits(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("numpy.packbits", []any{a}, opts...)[0]
 }
 
 // Unpackbits returns the bits of bytes along an axis, uint8: all, or the first count.
 // A count below 0 leaves out so many at the end.
 // Options: WithAxis, WithCount, WithBitorder (big).
-func Unpackbits(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("numpy.unpackbits", []any{x}, opts...)[0]
+func Unpackbits(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("numpy.unpackbits", []any{a}, opts...)[0]
 }
 
 // MatMul returns the matrix product of the last two axes.
@@ -1010,8 +1042,8 @@ func MatMul(x *polygrad.Tensor, y *polygrad.Tensor) *polygrad.Tensor {
 // Tensordot returns the sum of products over axes of both.
 // axes are those of x beside y_axes of y; alone, a number of the last axes of x and the first of y.
 // Options: WithAxes (2), WithYAxes.
-func Tensordot(x *polygrad.Tensor, y *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("numpy.tensordot", []any{x, y}, opts...)[0]
+func Tensordot(a *polygrad.Tensor, y *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("numpy.tensordot", []any{a, y}, opts...)[0]
 }
 
 // Vecdot returns the sum of products along an axis, with the conjugate of x.
@@ -1031,29 +1063,32 @@ func Vecmat(x *polygrad.Tensor, y *polygrad.Tensor) *polygrad.Tensor {
 }
 
 // Outer returns the products of all elements of two vectors.
-func Outer(x *polygrad.Tensor, y *polygrad.Tensor) *polygrad.Tensor {
-	return call("numpy.outer", []any{x, y})[0]
+func Outer(a *polygrad.Tensor, b *polygrad.Tensor) *polygrad.Tensor {
+	return call("numpy.outer", []any{a, b})[0]
 }
 
 // Kron returns the product of Kronecker.
-func Kron(x *polygrad.Tensor, y any) *polygrad.Tensor { return call("numpy.kron", []any{x, y})[0] }
+func Kron(a *polygrad.Tensor, b *polygrad.Tensor) *polygrad.Tensor {
+	return call("numpy.kron", []any{a, b})[0]
+}
 
-// Cross returns the cross product of vectors of 3 along an axis.
-// Options: WithAxis (-1).
-func Cross(x *polygrad.Tensor, y *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("numpy.cross", []any{x, y}, opts...)[0]
+// Cross returns the cross product of vectors of 2 or 3.
+// They lie along axisa and axisb, the result along axisc; or all along axis. Two vectors of 2 have one number, the third of their product.
+// Options: WithAxisa (-1), WithAxisb (-1), WithAxisc (-1), WithAxis.
+func Cross(a *polygrad.Tensor, b *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("numpy.cross", []any{a, b}, opts...)[0]
 }
 
 // Convolve returns the convolution of two vectors: all of it, as long as the longer one, or without edges.
 // Options: WithMode (full).
-func Convolve(x *polygrad.Tensor, y *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("numpy.convolve", []any{x, y}, opts...)[0]
+func Convolve(a *polygrad.Tensor, v *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("numpy.convolve", []any{a, v}, opts...)[0]
 }
 
-// Correlate returns the correlation of two vectors: convolve with y reversed and conjugate.
+// Correlate returns the correlation of two vectors: convolve with v reversed and conjugate.
 // Options: WithMode (valid).
-func Correlate(x *polygrad.Tensor, y *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("numpy.correlate", []any{x, y}, opts...)[0]
+func Correlate(a *polygrad.Tensor, v *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("numpy.correlate", []any{a, v}, opts...)[0]
 }
 
 // Polyval returns the polynomial with coefficients p, the highest first, at x.
@@ -1069,15 +1104,17 @@ func Roots(p *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 }
 
 // Polydiv returns the quotient and the remainder of polynomials, by their coefficients.
-// The remainder has as many as p. The first coefficient of q must not be 0.
-func Polydiv(p *polygrad.Tensor, q *polygrad.Tensor) (*polygrad.Tensor, *polygrad.Tensor) {
-	r := call("numpy.polydiv", []any{p, q})
+// The remainder has as many as u. The first coefficient of v must not be 0.
+func Polydiv(u *polygrad.Tensor, v *polygrad.Tensor) (*polygrad.Tensor, *polygrad.Tensor) {
+	r := call("numpy.polydiv", []any{u, v})
 	return r[0], r[1]
 }
 
-// Poly returns the coefficients, the highest first, of the polynomial with the roots x.
+// Poly returns the coefficients, the highest first, of the polynomial with these roots.
 // Of a square matrix it is the characteristic polynomial.
-func Poly(x *polygrad.Tensor) *polygrad.Tensor { return call("numpy.poly", []any{x})[0] }
+func Poly(seqOfZeros *polygrad.Tensor) *polygrad.Tensor {
+	return call("numpy.poly", []any{seqOfZeros})[0]
+}
 
 // Polyfit returns the coefficients of the polynomial of degree deg that is nearest to y at x.
 // The highest is first: they have the shape (deg + 1), or (deg + 1, k) for y (n, k). The fit is by least squares, with weights w (n).
@@ -1087,18 +1124,18 @@ func Polyfit(x *polygrad.Tensor, y *polygrad.Tensor, deg int, opts ...polygrad.O
 }
 
 // Polyadd returns the sum of polynomials, by their coefficients.
-func Polyadd(p *polygrad.Tensor, q *polygrad.Tensor) *polygrad.Tensor {
-	return call("numpy.polyadd", []any{p, q})[0]
+func Polyadd(a1 *polygrad.Tensor, a2 *polygrad.Tensor) *polygrad.Tensor {
+	return call("numpy.polyadd", []any{a1, a2})[0]
 }
 
 // Polysub returns the difference of polynomials, by their coefficients.
-func Polysub(p *polygrad.Tensor, q *polygrad.Tensor) *polygrad.Tensor {
-	return call("numpy.polysub", []any{p, q})[0]
+func Polysub(a1 *polygrad.Tensor, a2 *polygrad.Tensor) *polygrad.Tensor {
+	return call("numpy.polysub", []any{a1, a2})[0]
 }
 
 // Polymul returns the product of polynomials, by their coefficients.
-func Polymul(p *polygrad.Tensor, q *polygrad.Tensor) *polygrad.Tensor {
-	return call("numpy.polymul", []any{p, q})[0]
+func Polymul(a1 *polygrad.Tensor, a2 *polygrad.Tensor) *polygrad.Tensor {
+	return call("numpy.polymul", []any{a1, a2})[0]
 }
 
 // Polyder returns the derivative of order m of a polynomial.
@@ -1137,6 +1174,11 @@ func Kaiser(m int, beta float64) *polygrad.Tensor { return call("numpy.kaiser", 
 // WithAppend is the argument append of Diff.
 func WithAppend(append *polygrad.Tensor) polygrad.Option { return polygrad.Arg("append", append) }
 
+// WithAssumeUnique is the argument assume_unique of Intersect1d, Setdiff1d, Setxor1d, IsIn.
+func WithAssumeUnique(assumeUnique bool) polygrad.Option {
+	return polygrad.Arg("assume_unique", assumeUnique)
+}
+
 // WithAtol is the argument atol of IsClose.
 func WithAtol(atol float64) polygrad.Option { return polygrad.Arg("atol", atol) }
 
@@ -1157,6 +1199,15 @@ func WithAxis1(axis1 int) polygrad.Option { return polygrad.Arg("axis1", axis1) 
 // WithAxis2 is the argument axis2 of Diagonal, Trace.
 func WithAxis2(axis2 int) polygrad.Option { return polygrad.Arg("axis2", axis2) }
 
+// WithAxisa is the argument axisa of Cross.
+func WithAxisa(axisa int) polygrad.Option { return polygrad.Arg("axisa", axisa) }
+
+// WithAxisb is the argument axisb of Cross.
+func WithAxisb(axisb int) polygrad.Option { return polygrad.Arg("axisb", axisb) }
+
+// WithAxisc is the argument axisc of Cross.
+func WithAxisc(axisc int) polygrad.Option { return polygrad.Arg("axisc", axisc) }
+
 // WithBias is the argument bias of Cov.
 func WithBias(bias bool) polygrad.Option { return polygrad.Arg("bias", bias) }
 
@@ -1165,6 +1216,9 @@ func WithBins(bins any) polygrad.Option { return polygrad.Arg("bins", bins) }
 
 // WithBitorder is the argument bitorder of Packbits, Unpackbits.
 func WithBitorder(bitorder string) polygrad.Option { return polygrad.Arg("bitorder", bitorder) }
+
+// WithCopy is the argument copy of NanToNum.
+func WithCopy(copy bool) polygrad.Option { return polygrad.Arg("copy", copy) }
 
 // WithCorrection is the argument correction of Var, Std, Nanvar, Nanstd.
 func WithCorrection(correction float64) polygrad.Option {
@@ -1192,7 +1246,7 @@ func WithDescending(descending bool) polygrad.Option { return polygrad.Arg("desc
 // WithDiscont is the argument discont of Unwrap.
 func WithDiscont(discont float64) polygrad.Option { return polygrad.Arg("discont", discont) }
 
-// WithDType is the argument dtype of Sum, Prod, Mean, Var, Std, Nanvar and others.
+// WithDType is the argument dtype of Sum, Prod, Mean, Var, Std, Nansum and others.
 func WithDType(dtype polygrad.DType) polygrad.Option { return polygrad.Arg("dtype", dtype) }
 
 // WithEdgeOrder is the argument edge_order of Gradient.
@@ -1217,6 +1271,12 @@ func WithIncludeInitial(includeInitial bool) polygrad.Option {
 // WithIncreasing is the argument increasing of Vander.
 func WithIncreasing(increasing bool) polygrad.Option { return polygrad.Arg("increasing", increasing) }
 
+// WithInitial is the argument initial of Sum, Prod, Max, Min, Nansum, Nanprod and others.
+func WithInitial(initial any) polygrad.Option { return polygrad.Arg("initial", initial) }
+
+// WithInplace is the argument inplace of PutAlongAxis, Put, FillDiagonal.
+func WithInplace(inplace bool) polygrad.Option { return polygrad.Arg("inplace", inplace) }
+
 // WithInvert is the argument invert of IsIn.
 func WithInvert(invert bool) polygrad.Option { return polygrad.Arg("invert", invert) }
 
@@ -1225,6 +1285,9 @@ func WithK(k ...float64) polygrad.Option { return polygrad.Arg("k", k) }
 
 // WithKeepdims is the argument keepdims of Sum, Prod, Max, Min, Mean, Any and others.
 func WithKeepdims(keepdims bool) polygrad.Option { return polygrad.Arg("keepdims", keepdims) }
+
+// WithKind is the argument kind of Sort, ArgSort, Partition, Argpartition.
+func WithKind(kind string) polygrad.Option { return polygrad.Arg("kind", kind) }
 
 // WithLeft is the argument left of Interp.
 func WithLeft(left float64) polygrad.Option { return polygrad.Arg("left", left) }
@@ -1238,6 +1301,9 @@ func WithM(m int) polygrad.Option { return polygrad.Arg("m", m) }
 // WithMax is the argument max of Clip.
 func WithMax(max any) polygrad.Option { return polygrad.Arg("max", max) }
 
+// WithMean is the argument mean of Var, Std, Nanvar, Nanstd.
+func WithMean(mean *polygrad.Tensor) polygrad.Option { return polygrad.Arg("mean", mean) }
+
 // WithMethod is the argument method of Quantile, Percentile, Nanquantile, Nanpercentile.
 func WithMethod(method string) polygrad.Option { return polygrad.Arg("method", method) }
 
@@ -1247,7 +1313,7 @@ func WithMin(min any) polygrad.Option { return polygrad.Arg("min", min) }
 // WithMinlength is the argument minlength of BinCount.
 func WithMinlength(minlength int) polygrad.Option { return polygrad.Arg("minlength", minlength) }
 
-// WithMode is the argument mode of RavelMultiIndex, Convolve, Correlate.
+// WithMode is the argument mode of Take, Put, RavelMultiIndex, Convolve, Correlate.
 func WithMode(mode string) polygrad.Option { return polygrad.Arg("mode", mode) }
 
 // WithN is the argument n of Diff, Vander.
@@ -1313,8 +1379,11 @@ func WithToEnd(toEnd *polygrad.Tensor) polygrad.Option { return polygrad.Arg("to
 // WithW is the argument w of Polyfit.
 func WithW(w *polygrad.Tensor) polygrad.Option { return polygrad.Arg("w", w) }
 
-// WithWeights is the argument weights of Average, BinCount, Histogram, HistogramBinEdges.
+// WithWeights is the argument weights of Quantile, Percentile, Nanquantile, Nanpercentile, Average, BinCount and others.
 func WithWeights(weights *polygrad.Tensor) polygrad.Option { return polygrad.Arg("weights", weights) }
+
+// WithWhere is the argument where of Sum, Prod, Max, Min, Mean, Any and others.
+func WithWhere(where *polygrad.Tensor) polygrad.Option { return polygrad.Arg("where", where) }
 
 // WithWrap is the argument wrap of FillDiagonal.
 func WithWrap(wrap bool) polygrad.Option { return polygrad.Arg("wrap", wrap) }

@@ -1,6 +1,7 @@
 package tensor
 
 import (
+	"math"
 	"slices"
 
 	"polygrad/core/uop"
@@ -58,6 +59,47 @@ func TakeAxes(x, at *uop.UOp, axis int) (r *uop.UOp, err error) {
 	}
 	entries[axis] = Take(at)
 	return index(x, entries...), nil
+}
+
+// IndicesWithin are positions along an axis of x from 0 to its size: those beyond are counted anew with wrap, otherwise at the edge.
+func IndicesWithin(at, x *uop.UOp, axis int, wrap bool) (r *uop.UOp, err error) {
+	defer guard("IndicesWithin", &err)
+	needSame("operands", at, x)
+	n := intSize("axis", x.Shape(), axisOf("axis", axis, len(x.Shape())))
+	if n == 0 {
+		fail("x", "has no element along axis %d", axis)
+	}
+	if wrap {
+		return mod(at, int(n)), nil
+	}
+	return clamp(at, 0, int(n-1)), nil
+}
+
+// TakeOrFill is TakeAxes with a value where an index is out of range: fill, nil for NaN, the least integer of a signed or the greatest one of
+// another type, or true.
+func TakeOrFill(x, at *uop.UOp, axis int, fill operand) (r *uop.UOp, err error) {
+	defer guard("TakeOrFill", &err)
+	needSame("operands", x, at)
+	axis = axisOf("axis", axis, len(x.Shape()))
+	n := intSize("axis", x.Shape(), axis)
+	if fill == nil {
+		switch dt := x.DType; {
+		case dt.IsFloat() || dt.IsComplex():
+			fill = math.NaN()
+		case dt.IsUnsigned() || dt.IsBool():
+			fill = dt.Max()
+		default:
+			fill = dt.Min()
+		}
+	}
+	outside := bitOr(lt(at, int(-n)), ge(at, int(n)))
+	taken, err := TakeAxes(x, where(outside, 0, at), axis)
+	if err != nil {
+		return nil, err
+	}
+	s := append(onesShape(axis), at.Shape()...)
+	s = append(s, onesShape(len(x.Shape())-axis-1)...)
+	return where(reshape(outside, s), fill, taken), nil
 }
 
 // along are positions for each place along an axis, broadcast to x but for the axis, and x.
@@ -215,6 +257,10 @@ func Inserted(x *uop.UOp, at []int64, values *uop.UOp, axis int) (r *uop.UOp, er
 func MoveAxes(x *uop.UOp, from, to []int) (r *uop.UOp, err error) {
 	defer guard("MoveAxes", &err)
 	need("x", x)
+	return moveAxes(x, from, to), nil
+}
+
+func moveAxes(x *uop.UOp, from, to []int) *uop.UOp {
 	n := len(x.Shape())
 	from, to = axesOf("source", from, n), axesOf("destination", to, n)
 	if len(from) != len(to) {
@@ -235,7 +281,7 @@ func MoveAxes(x *uop.UOp, from, to []int) (r *uop.UOp, err error) {
 		order[i] = next
 		next++
 	}
-	return permute(x, order), nil
+	return permute(x, order)
 }
 
 // Rotated is x turned by k quarters from the first of two axes to the second.

@@ -2,6 +2,7 @@ package tensor
 
 import (
 	"polygrad/core/uop"
+	"slices"
 )
 
 // cat joins tensors along an axis: each is padded to the full size, then they are added.
@@ -121,9 +122,23 @@ func chunk(x *uop.UOp, n int64, axis int) []*uop.UOp {
 // roll shifts elements along axes with wrap-around.
 func roll(x *uop.UOp, shifts []int64, axes []int) *uop.UOp {
 	s := x.Shape()
-	axes = axesOf("dims", axes, len(s))
 	if len(axes) != len(shifts) {
 		fail("shifts", "has %d numbers, expected one for each of %d axes", len(shifts), len(axes))
+	}
+	axes = slices.Clone(axes)
+	for i, a := range axes {
+		axes[i] = axisOf("dims", a, len(s))
+	}
+	if len(s) == 0 {
+		return x
+	}
+	if distinct := slices.Compact(slices.Sorted(slices.Values(axes))); len(distinct) < len(axes) { // shifts along one axis add up
+		total := make([]int64, len(distinct))
+		for i, a := range axes {
+			at, _ := slices.BinarySearch(distinct, a)
+			total[at] += shifts[i]
+		}
+		axes, shifts = distinct, total
 	}
 	reps, bounds := make([]uop.Sint, len(s)), wholes(s)
 	for i := range reps {

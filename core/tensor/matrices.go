@@ -393,6 +393,32 @@ func Cross(x, y *uop.UOp, axis int) (r *uop.UOp, err error) {
 	return sub(mul(turned(x, 1), turned(y, 2)), mul(turned(x, 2), turned(y, 1))), nil
 }
 
+// CrossAlong is the cross product of vectors of 2 or 3, which lie along axes of x, y and the result. Vectors of 2 have 0 as third element;
+// of two of them the result is the third element, a number each.
+func CrossAlong(x, y *uop.UOp, axes [3]int) (r *uop.UOp, err error) {
+	defer guard("CrossAlong", &err)
+	needSame("operands", x, y)
+	x, y = matchTypes(x, y)
+	flatVectors := true
+	vectors := func(name string, u *uop.UOp, axis int) *uop.UOp {
+		s := u.Shape()
+		given := axis
+		if axis = axisOf("axis", axis, len(s)); len(s) == 0 || !s[axis].IsNum(2) && !s[axis].IsNum(3) {
+			fail(name, "has shape %s, expected vectors of 2 or 3 along axis %d", s, given)
+		}
+		if u = moveAxes(u, []int{axis}, []int{-1}); s[axis].IsNum(2) {
+			return padAxis(u, len(s)-1, 0, 1, 0)
+		}
+		flatVectors = false
+		return u
+	}
+	x, y = vectors("x", x, axes[0]), vectors("b", y, axes[1])
+	if r, err = Cross(x, y, -1); err != nil || flatVectors {
+		return index(r, Ellipsis(), At(2)), err
+	}
+	return moveAxes(r, []int{-1}, []int{axes[2]}), nil
+}
+
 // TensorDot is the sum of products over axes of both, in pairs; each of x stands beside one of y.
 func TensorDot(x, y *uop.UOp, left, right []int) (r *uop.UOp, err error) {
 	defer guard("TensorDot", &err)

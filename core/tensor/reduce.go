@@ -210,9 +210,13 @@ func accurateStd(x *uop.UOp, axes []int, keep bool, correction float64) *uop.UOp
 	if asTinygrad(x) {
 		return std(x, axes, keep, correction)
 	}
-	v := variance(x, axes, keep, correction)
-	zero := eq(v, 0)
-	return where(zero, 0, sqrt(where(zero, 1, v)))
+	return rootOrZero(variance(x, axes, keep, correction))
+}
+
+// rootOrZero is the square root, with the gradient 0 at 0.
+func rootOrZero(x *uop.UOp) *uop.UOp {
+	zero := eq(x, 0)
+	return where(zero, 0, sqrt(where(zero, 1, x)))
 }
 
 // argMax is the first index of the greatest value along an axis, int32.

@@ -35,6 +35,39 @@ func DistinctNaN(x, order *uop.UOp) (r *uop.UOp, err error) {
 	return bitOr(r, isNaN(index(detach(flatten(x, 0, -1)), Take(order)))), nil
 }
 
+// SliceRanks are numbers, one for each slice of x along an axis, in the lexicographic order of the slices; equal slices have one. NaN equals
+// NaN. The elements of slices become their ranks among those of all slices, and two neighbours one number, until one is left of each.
+func SliceRanks(x *uop.UOp, axis int) (r *uop.UOp, err error) {
+	defer guard("SliceRanks", &err)
+	need("x", x)
+	n := intSize("axis", x.Shape(), axisOf("axis", axis, len(x.Shape())))
+	x = flatten(unsqueeze(moveAxes(x, []int{axis}, []int{0}), -1), 1, -1)
+	if x.Shape().MaxNumel() == 0 {
+		return full(x.Graph(), uop.ShapeOf(n), uop.Int(0), uop.Int32), nil
+	}
+	ranks := func(x *uop.UOp) *uop.UOp { // along each column
+		sorted := ordered(x, 0, false)
+		before, after := shrinkAxis(sorted.value, 0, uop.N(0), uop.N(n-1)), shrinkAxis(sorted.value, 0, uop.N(1), uop.N(n))
+		steps := ne(before, after)
+		if x.DType.IsFloat() {
+			steps = bitAnd(steps, logicalNot(bitAnd(isNaN(before), isNaN(after))))
+		}
+		number := scan(padAxis(cast(steps, uop.Int32), 0, 1, 0, 0), 0, uop.Add)
+		return scatterSet(number, 0, cast(sorted.at, uop.Int32), number)
+	}
+	for r = ranks(detach(x)); ; r = ranks(r) {
+		width := intSize("x", r.Shape(), 1)
+		if width == 1 {
+			return reshape(r, uop.ShapeOf(n)), nil
+		}
+		if width%2 != 0 {
+			r = padAxis(r, 1, 0, 1, 0)
+		}
+		pairs := reshape(cast(r, uop.Int64), uop.ShapeOf(n, (width+1)/2, 2))
+		r = add(mul(index(pairs, Ellipsis(), At(0)), int(n)), index(pairs, Ellipsis(), At(1)))
+	}
+}
+
 // Chosen are the first count elements of the flattened x where mask is true, then fill.
 func Chosen(x, mask *uop.UOp, count int64, fill operand) (r *uop.UOp, err error) {
 	defer guard("Chosen", &err)

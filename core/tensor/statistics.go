@@ -157,6 +157,50 @@ func Quantiles(x, q *uop.UOp, axes []int, keepdims bool, method string, skipNaN 
 	return back(r, keepdims), nil
 }
 
+// WeightedQuantiles are the least elements over axes up to which weights add up to the shares q of their sum. The weights have the shape of x,
+// or are a vector along its only axis. The axes of q come first; with skipNaN elements that are NaN have no weight.
+func WeightedQuantiles(x, q, weights *uop.UOp, axes []int, keepdims, skipNaN bool) (r *uop.UOp, err error) {
+	defer guard("WeightedQuantiles", &err)
+	needSame("operands", x, q, weights)
+	x = asFloat(x)
+	s := x.Shape()
+	if w := weights.Shape(); !w.Equal(s) {
+		if axes = axesOf("axis", axes, len(s)); len(axes) != 1 || len(w) != 1 || w[0] != s[axes[0]] {
+			fail("weights", "has shape %s, expected %s or a vector along one axis of it", w, s)
+		}
+		along := onesShape(len(s))
+		along[axes[0]] = w[0]
+		weights = reshape(weights, along)
+	}
+	rows, back := rowsOfAxes(x, axes)
+	w, _ := rowsOfAxes(expand(cast(weights, uop.Float64), s), axes)
+	last := len(rows.Shape()) - 1
+	n := intSize("axis", rows.Shape(), last)
+	if n == 0 {
+		fail("x", "has no elements along the axes of shape %s, expected one or more", s)
+	}
+	nan := isNaN(rows)
+	if skipNaN {
+		w = where(nan, 0, w)
+	}
+	sorted := ordered(rows, last, false)
+	upTo := detach(scan(gather(w, last, cast(sorted.at, uop.Int32)), last, uop.Add))
+	total := shrinkAxis(upTo, last, uop.N(n-1), uop.N(n))
+	share := where(eq(upTo, 0), -1, div(upTo, total)) // an element without weight is no least one
+	qs := q.Shape()
+	shares := reshape(cast(q, uop.Float64), append(joinShapes(uop.Shape{numel("q", qs)}), onesShape(last+1)...))
+	at := minimum(sum(cast(lt(unsqueeze(share, 0), shares), uop.Int32), []int{-1}, false), int(n-1))
+	r = gather(sorted.value, last, permute(at, append(countTo(last + 1)[1:], 0)))
+	none := eq(total, 0)
+	if !skipNaN {
+		none = bitOr(none, anyOf(nan, []int{last}, true))
+	}
+	r = where(none, math.NaN(), r)
+	r = permute(r, append([]int{last}, countTo(last)...))
+	r = reshape(r, append(joinShapes(qs), rows.Shape()[:last]...))
+	return back(r, keepdims), nil
+}
+
 // remainsInfinite reports where x is infinite and all between it and y is x, too: where y is not the other infinity. A sum is NaN there.
 func remainsInfinite(x, y *uop.UOp) *uop.UOp { return bitAnd(logicalNot(isFinite(x)), ne(y, neg(x))) }
 
@@ -168,8 +212,8 @@ func withoutNaN(x *uop.UOp, v operand) *uop.UOp {
 	return where(isNaN(x), v, x)
 }
 
-// NaNReduce is a reduction of the elements that are not NaN: sum, prod, max, min, mean, var or std with a correction.
-func NaNReduce(kind string, x *uop.UOp, axes []int, keepdims bool, correction float64) (r *uop.UOp, err error) {
+// NaNReduce is a reduction of the elements that are not NaN: sum, prod, max or min.
+func NaNReduce(kind string, x *uop.UOp, axes []int, keepdims bool) (r *uop.UOp, err error) {
 	defer guard("nan"+kind, &err)
 	need("x", x)
 	if axes != nil {
@@ -189,27 +233,45 @@ func NaNReduce(kind string, x *uop.UOp, axes []int, keepdims bool, correction fl
 	}
 	x = asFloat(x)
 	none := allOf(isNaN(x), axes, keepdims)
-	switch kind {
-	case "max":
+	if kind == "max" {
 		return where(none, math.NaN(), maxOf(withoutNaN(x, math.Inf(-1)), axes, keepdims)), nil
-	case "min":
-		return where(none, math.NaN(), minOf(withoutNaN(x, math.Inf(1)), axes, keepdims)), nil
 	}
+	return where(none, math.NaN(), minOf(withoutNaN(x, math.Inf(1)), axes, keepdims)), nil
+}
+
+// Moments is the mean, or the var or std with a correction, of the elements of x that kept marks, all unless given, and that are not NaN
+// with skipNaN. A mean that is given has the reduced axes with size 1. Where no element counts the result is NaN.
+func Moments(kind string, x, kept, mean *uop.UOp, axes []int, keepdims bool, correction float64, skipNaN bool) (r *uop.UOp, err error) {
+	defer guard(kind, &err)
+	needSame("operands", slices.DeleteFunc([]*uop.UOp{x, kept, mean}, func(u *uop.UOp) bool { return u == nil })...)
+	if axes != nil {
+		axes = axesOf("axis", axes, len(x.Shape()))
+	}
+	x = asFloat(x)
 	dt := x.DType
 	x = atLeastF32(x)
-	count := sum(cast(logicalNot(isNaN(x)), x.DType.Plane()), axes, true)
-	m := div(sum(withoutNaN(x, 0), axes, true), count)
-	if kind != "mean" {
-		m = div(sum(withoutNaN(absSquare(sub(x, m)), 0), axes, true), maximum(sub(count, correction), 0))
-		m = where(le(count, correction), math.NaN(), m)
+	counts := full(x.Graph(), x.Shape(), uop.BoolConst(true), uop.Bool)
+	if skipNaN {
+		counts = logicalNot(isNaN(x))
 	}
+	if kept != nil {
+		counts = bitAnd(counts, ne(kept, 0))
+	}
+	total := func(v *uop.UOp, keep bool) *uop.UOp { return sum(where(counts, v, 0), axes, keep) }
+	number := func(keep bool) *uop.UOp { return sum(cast(counts, x.DType.Plane()), axes, keep) }
+	count := number(keepdims)
+	if kind == "mean" {
+		return cast(div(total(x, keepdims), count), dt), nil
+	}
+	if mean == nil {
+		mean = div(total(x, true), number(true))
+	}
+	r = div(total(absSquare(sub(x, mean)), keepdims), maximum(sub(count, correction), 0))
+	r = where(le(count, correction), math.NaN(), r)
 	if kind == "std" {
-		m = sqrt(m)
+		r = rootOrZero(r)
 	}
-	if dt.IsComplex() && kind != "mean" {
-		dt = dt.Plane()
-	}
-	return cast(reshape(m, none.Shape()), dt), nil
+	return cast(r, dt.Plane()), nil
 }
 
 // NaNArg is the position of the greatest, or least, element that is not NaN.

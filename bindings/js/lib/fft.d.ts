@@ -23,18 +23,18 @@ import type { Axes, DTypeLike, Operand, PerAxis, Scalar, Size, Tensor, TensorLik
  * @param axis -1 by default
  * @param norm backward by default
  */
-export function fft(x: Tensor, n?: number | null, axis?: number, norm?: 'backward' | 'ortho' | 'forward'): Tensor
-export function fft(x: Tensor, n: number | null, options: { axis?: number, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
-export function fft(x: Tensor, options: { n?: number | null, axis?: number, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
+export function fft(a: Tensor, n?: number | null, axis?: number, norm?: 'backward' | 'ortho' | 'forward'): Tensor
+export function fft(a: Tensor, n: number | null, options: { axis?: number, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
+export function fft(a: Tensor, options: { n?: number | null, axis?: number, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
 
 /**
  * The inverse of fft.
  * @param axis -1 by default
  * @param norm backward by default
  */
-export function ifft(x: Tensor, n?: number | null, axis?: number, norm?: 'backward' | 'ortho' | 'forward'): Tensor
-export function ifft(x: Tensor, n: number | null, options: { axis?: number, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
-export function ifft(x: Tensor, options: { n?: number | null, axis?: number, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
+export function ifft(a: Tensor, n?: number | null, axis?: number, norm?: 'backward' | 'ortho' | 'forward'): Tensor
+export function ifft(a: Tensor, n: number | null, options: { axis?: number, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
+export function ifft(a: Tensor, options: { n?: number | null, axis?: number, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
 
 /**
  * The first n/2 + 1 elements of the transform of real numbers.
@@ -42,18 +42,18 @@ export function ifft(x: Tensor, options: { n?: number | null, axis?: number, nor
  * @param axis -1 by default
  * @param norm backward by default
  */
-export function rfft(x: Tensor, n?: number | null, axis?: number, norm?: 'backward' | 'ortho' | 'forward'): Tensor
-export function rfft(x: Tensor, n: number | null, options: { axis?: number, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
-export function rfft(x: Tensor, options: { n?: number | null, axis?: number, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
+export function rfft(a: Tensor, n?: number | null, axis?: number, norm?: 'backward' | 'ortho' | 'forward'): Tensor
+export function rfft(a: Tensor, n: number | null, options: { axis?: number, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
+export function rfft(a: Tensor, options: { n?: number | null, axis?: number, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
 
 /**
  * The inverse of rfft, n real numbers, by default 2 (elements - 1).
  * @param axis -1 by default
  * @param norm backward by default
  */
-export function irfft(x: Tensor, n?: number | null, axis?: number, norm?: 'backward' | 'ortho' | 'forward'): Tensor
-export function irfft(x: Tensor, n: number | null, options: { axis?: number, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
-export function irfft(x: Tensor, options: { n?: number | null, axis?: number, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
+export function irfft(a: Tensor, n?: number | null, axis?: number, norm?: 'backward' | 'ortho' | 'forward'): Tensor
+export function irfft(a: Tensor, n: number | null, options: { axis?: number, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
+export function irfft(a: Tensor, options: { n?: number | null, axis?: number, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
 
 /**
  * The transform, n real numbers, of a signal whose other half is conjugate.
@@ -61,82 +61,82 @@ export function irfft(x: Tensor, options: { n?: number | null, axis?: number, no
  * @param axis -1 by default
  * @param norm backward by default
  */
-export function hfft(x: Tensor, n?: number | null, axis?: number, norm?: 'backward' | 'ortho' | 'forward'): Tensor
-export function hfft(x: Tensor, n: number | null, options: { axis?: number, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
-export function hfft(x: Tensor, options: { n?: number | null, axis?: number, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
+export function hfft(a: Tensor, n?: number | null, axis?: number, norm?: 'backward' | 'ortho' | 'forward'): Tensor
+export function hfft(a: Tensor, n: number | null, options: { axis?: number, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
+export function hfft(a: Tensor, options: { n?: number | null, axis?: number, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
 
 /**
  * The inverse of hfft: the first n/2 + 1 elements.
  * @param axis -1 by default
  * @param norm backward by default
  */
-export function ihfft(x: Tensor, n?: number | null, axis?: number, norm?: 'backward' | 'ortho' | 'forward'): Tensor
-export function ihfft(x: Tensor, n: number | null, options: { axis?: number, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
-export function ihfft(x: Tensor, options: { n?: number | null, axis?: number, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
+export function ihfft(a: Tensor, n?: number | null, axis?: number, norm?: 'backward' | 'ortho' | 'forward'): Tensor
+export function ihfft(a: Tensor, n: number | null, options: { axis?: number, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
+export function ihfft(a: Tensor, options: { n?: number | null, axis?: number, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
 
 /**
  * fft along two axes, by default the last, of lengths s.
  * @param norm backward by default
  */
-export function fft2(x: Tensor, s?: PerAxis | null, axes?: Axes, norm?: 'backward' | 'ortho' | 'forward'): Tensor
-export function fft2(x: Tensor, s: PerAxis | null, options: { axes?: Axes, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
-export function fft2(x: Tensor, options: { s?: PerAxis | null, axes?: Axes, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
+export function fft2(a: Tensor, s?: PerAxis | null, axes?: Axes, norm?: 'backward' | 'ortho' | 'forward'): Tensor
+export function fft2(a: Tensor, s: PerAxis | null, options: { axes?: Axes, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
+export function fft2(a: Tensor, options: { s?: PerAxis | null, axes?: Axes, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
 
 /**
  * The inverse of fft2.
  * @param norm backward by default
  */
-export function ifft2(x: Tensor, s?: PerAxis | null, axes?: Axes, norm?: 'backward' | 'ortho' | 'forward'): Tensor
-export function ifft2(x: Tensor, s: PerAxis | null, options: { axes?: Axes, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
-export function ifft2(x: Tensor, options: { s?: PerAxis | null, axes?: Axes, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
+export function ifft2(a: Tensor, s?: PerAxis | null, axes?: Axes, norm?: 'backward' | 'ortho' | 'forward'): Tensor
+export function ifft2(a: Tensor, s: PerAxis | null, options: { axes?: Axes, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
+export function ifft2(a: Tensor, options: { s?: PerAxis | null, axes?: Axes, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
 
 /**
  * rfft along the last of two axes, by default the last of x, and fft along the other.
  * @param norm backward by default
  */
-export function rfft2(x: Tensor, s?: PerAxis | null, axes?: Axes, norm?: 'backward' | 'ortho' | 'forward'): Tensor
-export function rfft2(x: Tensor, s: PerAxis | null, options: { axes?: Axes, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
-export function rfft2(x: Tensor, options: { s?: PerAxis | null, axes?: Axes, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
+export function rfft2(a: Tensor, s?: PerAxis | null, axes?: Axes, norm?: 'backward' | 'ortho' | 'forward'): Tensor
+export function rfft2(a: Tensor, s: PerAxis | null, options: { axes?: Axes, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
+export function rfft2(a: Tensor, options: { s?: PerAxis | null, axes?: Axes, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
 
 /**
  * The inverse of rfft2, of lengths s.
  * @param norm backward by default
  */
-export function irfft2(x: Tensor, s?: PerAxis | null, axes?: Axes, norm?: 'backward' | 'ortho' | 'forward'): Tensor
-export function irfft2(x: Tensor, s: PerAxis | null, options: { axes?: Axes, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
-export function irfft2(x: Tensor, options: { s?: PerAxis | null, axes?: Axes, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
+export function irfft2(a: Tensor, s?: PerAxis | null, axes?: Axes, norm?: 'backward' | 'ortho' | 'forward'): Tensor
+export function irfft2(a: Tensor, s: PerAxis | null, options: { axes?: Axes, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
+export function irfft2(a: Tensor, options: { s?: PerAxis | null, axes?: Axes, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
 
 /**
  * fft along axes, all unless given, of lengths s.
  * @param norm backward by default
  */
-export function fftn(x: Tensor, s?: PerAxis | null, axes?: Axes, norm?: 'backward' | 'ortho' | 'forward'): Tensor
-export function fftn(x: Tensor, s: PerAxis | null, options: { axes?: Axes, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
-export function fftn(x: Tensor, options: { s?: PerAxis | null, axes?: Axes, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
+export function fftn(a: Tensor, s?: PerAxis | null, axes?: Axes, norm?: 'backward' | 'ortho' | 'forward'): Tensor
+export function fftn(a: Tensor, s: PerAxis | null, options: { axes?: Axes, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
+export function fftn(a: Tensor, options: { s?: PerAxis | null, axes?: Axes, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
 
 /**
  * The inverse of fftn.
  * @param norm backward by default
  */
-export function ifftn(x: Tensor, s?: PerAxis | null, axes?: Axes, norm?: 'backward' | 'ortho' | 'forward'): Tensor
-export function ifftn(x: Tensor, s: PerAxis | null, options: { axes?: Axes, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
-export function ifftn(x: Tensor, options: { s?: PerAxis | null, axes?: Axes, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
+export function ifftn(a: Tensor, s?: PerAxis | null, axes?: Axes, norm?: 'backward' | 'ortho' | 'forward'): Tensor
+export function ifftn(a: Tensor, s: PerAxis | null, options: { axes?: Axes, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
+export function ifftn(a: Tensor, options: { s?: PerAxis | null, axes?: Axes, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
 
 /**
  * rfft along the last of the axes, and fft along the others.
  * @param norm backward by default
  */
-export function rfftn(x: Tensor, s?: PerAxis | null, axes?: Axes, norm?: 'backward' | 'ortho' | 'forward'): Tensor
-export function rfftn(x: Tensor, s: PerAxis | null, options: { axes?: Axes, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
-export function rfftn(x: Tensor, options: { s?: PerAxis | null, axes?: Axes, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
+export function rfftn(a: Tensor, s?: PerAxis | null, axes?: Axes, norm?: 'backward' | 'ortho' | 'forward'): Tensor
+export function rfftn(a: Tensor, s: PerAxis | null, options: { axes?: Axes, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
+export function rfftn(a: Tensor, options: { s?: PerAxis | null, axes?: Axes, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
 
 /**
  * The inverse of rfftn, of lengths s.
  * @param norm backward by default
  */
-export function irfftn(x: Tensor, s?: PerAxis | null, axes?: Axes, norm?: 'backward' | 'ortho' | 'forward'): Tensor
-export function irfftn(x: Tensor, s: PerAxis | null, options: { axes?: Axes, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
-export function irfftn(x: Tensor, options: { s?: PerAxis | null, axes?: Axes, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
+export function irfftn(a: Tensor, s?: PerAxis | null, axes?: Axes, norm?: 'backward' | 'ortho' | 'forward'): Tensor
+export function irfftn(a: Tensor, s: PerAxis | null, options: { axes?: Axes, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
+export function irfftn(a: Tensor, options: { s?: PerAxis | null, axes?: Axes, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
 
 /**
  * The convolution along axes, all unless given, by transforms, as scipy.signal has it.

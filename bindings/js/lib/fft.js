@@ -6,60 +6,60 @@
 const { tensorOf } = require('./base.js')
 const { functionOf } = require('./call.js')
 
-function fft (x, ...args) {
-  return functionOf('fft.fft', 'n axis norm').one(tensorOf(x, 'fft.fft: x'), args)
+function fft (a, ...args) {
+  return functionOf('fft.fft', 'n axis norm').one(tensorOf(a, 'fft.fft: a'), args)
 }
 
-function ifft (x, ...args) {
-  return functionOf('fft.ifft', 'n axis norm').one(tensorOf(x, 'fft.ifft: x'), args)
+function ifft (a, ...args) {
+  return functionOf('fft.ifft', 'n axis norm').one(tensorOf(a, 'fft.ifft: a'), args)
 }
 
-function rfft (x, ...args) {
-  return functionOf('fft.rfft', 'n axis norm').one(tensorOf(x, 'fft.rfft: x'), args)
+function rfft (a, ...args) {
+  return functionOf('fft.rfft', 'n axis norm').one(tensorOf(a, 'fft.rfft: a'), args)
 }
 
-function irfft (x, ...args) {
-  return functionOf('fft.irfft', 'n axis norm').one(tensorOf(x, 'fft.irfft: x'), args)
+function irfft (a, ...args) {
+  return functionOf('fft.irfft', 'n axis norm').one(tensorOf(a, 'fft.irfft: a'), args)
 }
 
-function hfft (x, ...args) {
-  return functionOf('fft.hfft', 'n axis norm').one(tensorOf(x, 'fft.hfft: x'), args)
+function hfft (a, ...args) {
+  return functionOf('fft.hfft', 'n axis norm').one(tensorOf(a, 'fft.hfft: a'), args)
 }
 
-function ihfft (x, ...args) {
-  return functionOf('fft.ihfft', 'n axis norm').one(tensorOf(x, 'fft.ihfft: x'), args)
+function ihfft (a, ...args) {
+  return functionOf('fft.ihfft', 'n axis norm').one(tensorOf(a, 'fft.ihfft: a'), args)
 }
 
-function fft2 (x, ...args) {
-  return functionOf('fft.fft2', 's axes norm').one(tensorOf(x, 'fft.fft2: x'), args)
+function fft2 (a, ...args) {
+  return functionOf('fft.fft2', 's axes norm').one(tensorOf(a, 'fft.fft2: a'), args)
 }
 
-function ifft2 (x, ...args) {
-  return functionOf('fft.ifft2', 's axes norm').one(tensorOf(x, 'fft.ifft2: x'), args)
+function ifft2 (a, ...args) {
+  return functionOf('fft.ifft2', 's axes norm').one(tensorOf(a, 'fft.ifft2: a'), args)
 }
 
-function rfft2 (x, ...args) {
-  return functionOf('fft.rfft2', 's axes norm').one(tensorOf(x, 'fft.rfft2: x'), args)
+function rfft2 (a, ...args) {
+  return functionOf('fft.rfft2', 's axes norm').one(tensorOf(a, 'fft.rfft2: a'), args)
 }
 
-function irfft2 (x, ...args) {
-  return functionOf('fft.irfft2', 's axes norm').one(tensorOf(x, 'fft.irfft2: x'), args)
+function irfft2 (a, ...args) {
+  return functionOf('fft.irfft2', 's axes norm').one(tensorOf(a, 'fft.irfft2: a'), args)
 }
 
-function fftn (x, ...args) {
-  return functionOf('fft.fftn', 's axes norm').one(tensorOf(x, 'fft.fftn: x'), args)
+function fftn (a, ...args) {
+  return functionOf('fft.fftn', 's axes norm').one(tensorOf(a, 'fft.fftn: a'), args)
 }
 
-function ifftn (x, ...args) {
-  return functionOf('fft.ifftn', 's axes norm').one(tensorOf(x, 'fft.ifftn: x'), args)
+function ifftn (a, ...args) {
+  return functionOf('fft.ifftn', 's axes norm').one(tensorOf(a, 'fft.ifftn: a'), args)
 }
 
-function rfftn (x, ...args) {
-  return functionOf('fft.rfftn', 's axes norm').one(tensorOf(x, 'fft.rfftn: x'), args)
+function rfftn (a, ...args) {
+  return functionOf('fft.rfftn', 's axes norm').one(tensorOf(a, 'fft.rfftn: a'), args)
 }
 
-function irfftn (x, ...args) {
-  return functionOf('fft.irfftn', 's axes norm').one(tensorOf(x, 'fft.irfftn: x'), args)
+function irfftn (a, ...args) {
+  return functionOf('fft.irfftn', 's axes norm').one(tensorOf(a, 'fft.irfftn: a'), args)
 }
 
 function fftconvolve (x, ...args) {

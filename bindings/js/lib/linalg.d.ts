@@ -13,13 +13,13 @@
 import type { Axes, DTypeLike, Operand, PerAxis, Scalar, Size, Tensor, TensorLike } from '../index.js'
 
 /**
- * The lower triangular factor L of symmetric or Hermitian positive definite x = L L^H.
- * With upper it is U of x = U^H U.
+ * The lower triangular factor L of symmetric or Hermitian positive definite a = L L^H.
+ * With upper it is U of a = U^H U.
  */
-export function cholesky(x: Tensor, upper?: boolean | { upper?: boolean }): Tensor
+export function cholesky(a: Tensor, upper?: boolean | { upper?: boolean }): Tensor
 
 /**
- * The solution y of x y = b from the factor c of cholesky of x (…, n, n).
+ * The solution x of a x = b from the factor c of cholesky of a (…, n, n).
  * b has the shape (n), (…, n) or (…, n, k).
  * @param lower true by default
  */
@@ -36,22 +36,22 @@ export function solveTriangular(a: Tensor, b: TensorLike, options: { lower?: boo
 export function solveTriangular(a: Tensor, options: { b: TensorLike, lower?: boolean, trans?: boolean, unitDiagonal?: boolean }): Tensor
 
 /** The determinant, of shape (…), of square matrices (…, n, n). */
-export function det(x: Tensor): Tensor
+export function det(a: Tensor): Tensor
 
 /**
  * The sign of the determinant, and the logarithm of its absolute value.
  * Both have the shape (…) for square matrices (…, n, n). The sign of complex numbers is x / |x|.
  */
-export function slogdet(x: Tensor): [Tensor, Tensor]
+export function slogdet(a: Tensor): [Tensor, Tensor]
 
 /** The inverse of square matrices (…, n, n); infinite or NaN where they are singular. */
-export function inv(x: Tensor): Tensor
+export function inv(a: Tensor): Tensor
 
 /**
  * The inverse of Moore and Penrose.
  * Singular values up to rtol times the greatest count as 0, by default the machine epsilon times the greater size.
  */
-export function pinv(x: Tensor, rtol?: Operand | null | { rtol?: Operand | null }): Tensor
+export function pinv(a: Tensor, rtol?: Operand | null | { rtol?: Operand | null }): Tensor
 
 /**
  * The solution x of a x = b for square matrices a (…, n, n).
@@ -60,15 +60,20 @@ export function pinv(x: Tensor, rtol?: Operand | null | { rtol?: Operand | null 
 export function solve(a: Tensor, b: TensorLike | { b: TensorLike }): Tensor
 
 /**
- * The least squares solution of x y = b, residuals, rank and singular values.
+ * The least squares solution x of a x = b, residuals, rank and singular values.
  * They are those of Tensor's lstsq.
  */
-export function lstsq(x: Tensor, b: TensorLike, rcond?: number | null): [Tensor, Tensor, Tensor, Tensor]
-export function lstsq(x: Tensor, b: TensorLike, options: { rcond?: number | null }): [Tensor, Tensor, Tensor, Tensor]
-export function lstsq(x: Tensor, options: { b: TensorLike, rcond?: number | null }): [Tensor, Tensor, Tensor, Tensor]
+export function lstsq(a: Tensor, b: TensorLike, rcond?: number | null): [Tensor, Tensor, Tensor, Tensor]
+export function lstsq(a: Tensor, b: TensorLike, options: { rcond?: number | null }): [Tensor, Tensor, Tensor, Tensor]
+export function lstsq(a: Tensor, options: { b: TensorLike, rcond?: number | null }): [Tensor, Tensor, Tensor, Tensor]
 
-/** x with tensordot(a, x) = b over the axes of x, the last of a. */
-export function tensorsolve(a: Tensor, b: TensorLike | { b: TensorLike }): Tensor
+/**
+ * x with tensordot(a, x) = b over the axes of x, the last of a.
+ * axes are those of a that come last, behind the others.
+ */
+export function tensorsolve(a: Tensor, b: TensorLike, axes?: Axes): Tensor
+export function tensorsolve(a: Tensor, b: TensorLike, options: { axes?: Axes }): Tensor
+export function tensorsolve(a: Tensor, options: { b: TensorLike, axes?: Axes }): Tensor
 
 /**
  * The inverse of a as a function of tensors.
@@ -78,19 +83,19 @@ export function tensorsolve(a: Tensor, b: TensorLike | { b: TensorLike }): Tenso
 export function tensorinv(a: Tensor, ind?: number | { ind?: number }): Tensor
 
 /**
- * Orthogonal or unitary q and upper triangular r with x = q r.
+ * Orthogonal or unitary q and upper triangular r with a = q r.
  * Of matrices (…, m, n), q is (…, m, k) and r (…, k, n) with k = min(m, n), or k = m with "complete".
  * @param mode reduced by default
  */
-export function qr(x: Tensor, mode?: 'reduced' | 'complete' | { mode?: 'reduced' | 'complete' }): [Tensor, Tensor]
+export function qr(a: Tensor, mode?: 'reduced' | 'complete' | { mode?: 'reduced' | 'complete' }): [Tensor, Tensor]
 
 /**
- * u, s and vh with x = u diag(s) vh; s is in descending order.
+ * u, s and vh with a = u diag(s) vh; s is in descending order.
  * Of matrices (…, m, n) with k = min(m, n), s is (…, k). u is (…, m, m) and vh (…, n, n), without fullMatrices (…, m, k)
  * and (…, k, n).
  * @param fullMatrices true by default
  */
-export function svd(x: Tensor, fullMatrices?: boolean | { fullMatrices?: boolean }): [Tensor, Tensor, Tensor]
+export function svd(a: Tensor, fullMatrices?: boolean | { fullMatrices?: boolean }): [Tensor, Tensor, Tensor]
 
 /** The singular values (…, min(m, n)) of matrices (…, m, n), in descending order. */
 export function svdvals(x: Tensor): Tensor
@@ -99,35 +104,35 @@ export function svdvals(x: Tensor): Tensor
  * The eigenvalues (…, n) in ascending order, and the eigenvectors as columns (…, n, n).
  * Matrices (…, n, n) are symmetric or Hermitian; the triangle that upper does not name is not read.
  */
-export function eigh(x: Tensor, upper?: boolean | { upper?: boolean }): [Tensor, Tensor]
+export function eigh(a: Tensor, upper?: boolean | { upper?: boolean }): [Tensor, Tensor]
 
 /** The eigenvalues (…, n) of symmetric or Hermitian matrices (…, n, n) in ascending order. */
-export function eigvalsh(x: Tensor, upper?: boolean | { upper?: boolean }): Tensor
+export function eigvalsh(a: Tensor, upper?: boolean | { upper?: boolean }): Tensor
 
 /**
  * The complex eigenvalues of square matrices, in any order, and the eigenvectors as columns.
  * Vectors have length 1, and their greatest element is positive. Derivatives of vectors hold for functions that do not depend on
  * their phases.
  */
-export function eig(x: Tensor): [Tensor, Tensor]
+export function eig(a: Tensor): [Tensor, Tensor]
 
 /** The complex eigenvalues (…, n) of square matrices (…, n, n), in no particular order. */
-export function eigvals(x: Tensor): Tensor
+export function eigvals(a: Tensor): Tensor
 
 /**
- * The order of rows, and triangular matrices with x[order] = lower upper.
+ * The order of rows, and triangular matrices with a[order] = lower upper.
  * Of matrices (…, m, n), lower is (…, m, k) and upper (…, k, n), where k is the smaller of m and n.
  */
-export function lu(x: Tensor): [Tensor, Tensor, Tensor]
+export function lu(a: Tensor): [Tensor, Tensor, Tensor]
 
 /**
  * The triangular factors of square matrices in one matrix, and the order of rows, for luSolve.
- * The lower factor has ones on its diagonal, which are not stored: x[order] = lower upper.
+ * The lower factor has ones on its diagonal, which are not stored: a[order] = lower upper.
  */
-export function luFactor(x: Tensor): [Tensor, Tensor]
+export function luFactor(a: Tensor): [Tensor, Tensor]
 
 /**
- * The solution of x y = b from the results of luFactor of x; with trans that of x^T y = b.
+ * The solution x of a x = b from the results of luFactor of a; with trans that of a^T x = b.
  * SciPy's takes a pair (lu, piv), in which piv has the exchanges of rows; order is the row that stands in each place.
  */
 export function luSolve(lu: Tensor, order: TensorLike, b: TensorLike, trans?: boolean): Tensor
@@ -136,16 +141,16 @@ export function luSolve(lu: Tensor, order: TensorLike, b: TensorLike, options: {
 export function luSolve(lu: Tensor, options: { order: TensorLike, b: TensorLike, trans?: boolean }): Tensor
 
 /** The exponential of square matrices (…, n, n), for norms up to 2^15. */
-export function expm(x: Tensor): Tensor
+export function expm(a: Tensor): Tensor
 
 /** The power of square matrices (…, n, n); of the inverse for a negative exponent n. */
-export function matrixPower(x: Tensor, n: number | { n: number }): Tensor
+export function matrixPower(a: Tensor, n: number | { n: number }): Tensor
 
 /**
  * The number of singular values above rtol times the greatest, int32.
  * rtol is the machine epsilon times the greater size unless given.
  */
-export function matrixRank(x: Tensor, rtol?: Operand | null | { rtol?: Operand | null }): Tensor
+export function matrixRank(A: Tensor, rtol?: Operand | null | { rtol?: Operand | null }): Tensor
 
 /**
  * A norm of matrices: "fro", "nuc", or 1, -1, 2, -2, "inf", "-inf".
@@ -174,4 +179,4 @@ export function cond(x: Tensor, p?: PerAxis | 'same' | { p?: PerAxis | 'same' })
  * The product of matrices in the order with the least work.
  * The first may be a row, the last a column.
  */
-export function multiDot(xs: readonly Tensor[]): Tensor
+export function multiDot(arrays: readonly Tensor[]): Tensor

@@ -6,8 +6,8 @@
 const { tensorOf } = require('./base.js')
 const { functionOf } = require('./call.js')
 
-function cholesky (x, ...args) {
-  return functionOf('linalg.cholesky', 'upper:b').one(tensorOf(x, 'linalg.cholesky: x'), args)
+function cholesky (a, ...args) {
+  return functionOf('linalg.cholesky', 'upper:b').one(tensorOf(a, 'linalg.cholesky: a'), args)
 }
 
 function choSolve (c, ...args) {
@@ -18,88 +18,88 @@ function solveTriangular (a, ...args) {
   return functionOf('linalg.solve_triangular', 'b:t lower:b trans:b unitDiagonal:b').one(tensorOf(a, 'linalg.solveTriangular: a'), args)
 }
 
-function det (x, ...args) {
-  return functionOf('linalg.det').one(tensorOf(x, 'linalg.det: x'), args)
+function det (a, ...args) {
+  return functionOf('linalg.det').one(tensorOf(a, 'linalg.det: a'), args)
 }
 
-function slogdet (x, ...args) {
-  return functionOf('linalg.slogdet').all(tensorOf(x, 'linalg.slogdet: x'), args)
+function slogdet (a, ...args) {
+  return functionOf('linalg.slogdet').all(tensorOf(a, 'linalg.slogdet: a'), args)
 }
 
-function inv (x, ...args) {
-  return functionOf('linalg.inv').one(tensorOf(x, 'linalg.inv: x'), args)
+function inv (a, ...args) {
+  return functionOf('linalg.inv').one(tensorOf(a, 'linalg.inv: a'), args)
 }
 
-function pinv (x, ...args) {
-  return functionOf('linalg.pinv', 'rtol:t').one(tensorOf(x, 'linalg.pinv: x'), args)
+function pinv (a, ...args) {
+  return functionOf('linalg.pinv', 'rtol:t').one(tensorOf(a, 'linalg.pinv: a'), args)
 }
 
 function solve (a, ...args) {
   return functionOf('linalg.solve', 'b:t').one(tensorOf(a, 'linalg.solve: a'), args)
 }
 
-function lstsq (x, ...args) {
-  return functionOf('linalg.lstsq', 'b:t rcond').all(tensorOf(x, 'linalg.lstsq: x'), args)
+function lstsq (a, ...args) {
+  return functionOf('linalg.lstsq', 'b:t rcond').all(tensorOf(a, 'linalg.lstsq: a'), args)
 }
 
 function tensorsolve (a, ...args) {
-  return functionOf('linalg.tensorsolve', 'b:t').one(tensorOf(a, 'linalg.tensorsolve: a'), args)
+  return functionOf('linalg.tensorsolve', 'b:t axes').one(tensorOf(a, 'linalg.tensorsolve: a'), args)
 }
 
 function tensorinv (a, ...args) {
   return functionOf('linalg.tensorinv', 'ind').one(tensorOf(a, 'linalg.tensorinv: a'), args)
 }
 
-function qr (x, ...args) {
-  return functionOf('linalg.qr', 'mode').all(tensorOf(x, 'linalg.qr: x'), args)
+function qr (a, ...args) {
+  return functionOf('linalg.qr', 'mode').all(tensorOf(a, 'linalg.qr: a'), args)
 }
 
-function svd (x, ...args) {
-  return functionOf('linalg.svd', 'fullMatrices:b').all(tensorOf(x, 'linalg.svd: x'), args)
+function svd (a, ...args) {
+  return functionOf('linalg.svd', 'fullMatrices:b').all(tensorOf(a, 'linalg.svd: a'), args)
 }
 
 function svdvals (x, ...args) {
   return functionOf('linalg.svdvals').one(tensorOf(x, 'linalg.svdvals: x'), args)
 }
 
-function eigh (x, ...args) {
-  return functionOf('linalg.eigh', 'upper:b').all(tensorOf(x, 'linalg.eigh: x'), args)
+function eigh (a, ...args) {
+  return functionOf('linalg.eigh', 'upper:b').all(tensorOf(a, 'linalg.eigh: a'), args)
 }
 
-function eigvalsh (x, ...args) {
-  return functionOf('linalg.eigvalsh', 'upper:b').one(tensorOf(x, 'linalg.eigvalsh: x'), args)
+function eigvalsh (a, ...args) {
+  return functionOf('linalg.eigvalsh', 'upper:b').one(tensorOf(a, 'linalg.eigvalsh: a'), args)
 }
 
-function eig (x, ...args) {
-  return functionOf('linalg.eig').all(tensorOf(x, 'linalg.eig: x'), args)
+function eig (a, ...args) {
+  return functionOf('linalg.eig').all(tensorOf(a, 'linalg.eig: a'), args)
 }
 
-function eigvals (x, ...args) {
-  return functionOf('linalg.eigvals').one(tensorOf(x, 'linalg.eigvals: x'), args)
+function eigvals (a, ...args) {
+  return functionOf('linalg.eigvals').one(tensorOf(a, 'linalg.eigvals: a'), args)
 }
 
-function lu (x, ...args) {
-  return functionOf('linalg.lu').all(tensorOf(x, 'linalg.lu: x'), args)
+function lu (a, ...args) {
+  return functionOf('linalg.lu').all(tensorOf(a, 'linalg.lu: a'), args)
 }
 
-function luFactor (x, ...args) {
-  return functionOf('linalg.lu_factor').all(tensorOf(x, 'linalg.luFactor: x'), args)
+function luFactor (a, ...args) {
+  return functionOf('linalg.lu_factor').all(tensorOf(a, 'linalg.luFactor: a'), args)
 }
 
 function luSolve (lu, ...args) {
   return functionOf('linalg.lu_solve', 'order:t b:t trans:b').one(tensorOf(lu, 'linalg.luSolve: lu'), args)
 }
 
-function expm (x, ...args) {
-  return functionOf('linalg.expm').one(tensorOf(x, 'linalg.expm: x'), args)
+function expm (a, ...args) {
+  return functionOf('linalg.expm').one(tensorOf(a, 'linalg.expm: a'), args)
 }
 
-function matrixPower (x, ...args) {
-  return functionOf('linalg.matrix_power', 'n').one(tensorOf(x, 'linalg.matrixPower: x'), args)
+function matrixPower (a, ...args) {
+  return functionOf('linalg.matrix_power', 'n').one(tensorOf(a, 'linalg.matrixPower: a'), args)
 }
 
-function matrixRank (x, ...args) {
-  return functionOf('linalg.matrix_rank', 'rtol:t').one(tensorOf(x, 'linalg.matrixRank: x'), args)
+function matrixRank (A, ...args) {
+  return functionOf('linalg.matrix_rank', 'rtol:t').one(tensorOf(A, 'linalg.matrixRank: A'), args)
 }
 
 function matrixNorm (x, ...args) {

@@ -16,10 +16,10 @@
 import type { Axes, DTypeLike, Operand, PerAxis, Scalar, Size, Tensor, TensorLike } from '../index.js'
 
 /** The real part; real numbers are their own. */
-export function real(x: Tensor): Tensor
+export function real(val: Tensor): Tensor
 
 /** The imaginary part: zeros for real numbers. */
-export function imag(x: Tensor): Tensor
+export function imag(val: Tensor): Tensor
 
 /** The complex conjugate; real numbers are their own. */
 export function conj(x: Tensor): Tensor
@@ -190,7 +190,7 @@ export function fmod(x: Tensor, y: Operand | { y: Operand }): Tensor
  * The angle of complex numbers with the positive real axis, in [-pi, pi].
  * That of real numbers is 0, or pi below 0. In degrees with deg.
  */
-export function angle(x: Tensor, deg?: boolean | { deg?: boolean }): Tensor
+export function angle(z: Tensor, deg?: boolean | { deg?: boolean }): Tensor
 
 /** x rounded up. */
 export function ceil(x: Tensor): Tensor
@@ -206,7 +206,7 @@ export function trunc(x: Tensor): Tensor
  * Negative decimals round to tens, hundreds and so on.
  * @param decimals 0 by default
  */
-export function round(x: Tensor, decimals?: number | { decimals?: number }): Tensor
+export function round(a: Tensor, decimals?: number | { decimals?: number }): Tensor
 
 /** |x|. */
 export function abs(x: Tensor): Tensor
@@ -249,12 +249,13 @@ export function bitwiseCount(x: Tensor): Tensor
 
 /**
  * The array with numbers for NaN and infinities.
- * Infinities become the greatest numbers of the type unless given.
+ * Infinities become the greatest numbers of the type unless given. It is a new array, whatever copy is.
+ * @param copy true by default
  * @param nan 0 by default
  */
-export function nanToNum(x: Tensor, nan?: number, posinf?: number | null, neginf?: number | null): Tensor
-export function nanToNum(x: Tensor, nan: number, options: { posinf?: number | null, neginf?: number | null }): Tensor
-export function nanToNum(x: Tensor, options: { nan?: number, posinf?: number | null, neginf?: number | null }): Tensor
+export function nanToNum(x: Tensor, copy?: boolean, nan?: number, posinf?: number | null, neginf?: number | null): Tensor
+export function nanToNum(x: Tensor, copy: boolean, options: { nan?: number, posinf?: number | null, neginf?: number | null }): Tensor
+export function nanToNum(x: Tensor, options: { copy?: boolean, nan?: number, posinf?: number | null, neginf?: number | null }): Tensor
 
 /** The fractional and the whole part, both with the sign of x. */
 export function modf(x: Tensor): [Tensor, Tensor]
@@ -321,222 +322,268 @@ export function divmod(x: Tensor, y: Operand | { y: Operand }): [Tensor, Tensor]
  * @param rtol 1e-05 by default
  * @param atol 1e-08 by default
  */
-export function isclose(x: Tensor, y: Operand, rtol?: number, atol?: number, equalNan?: boolean): Tensor
-export function isclose(x: Tensor, y: Operand, options: { rtol?: number, atol?: number, equalNan?: boolean }): Tensor
-export function isclose(x: Tensor, options: { y: Operand, rtol?: number, atol?: number, equalNan?: boolean }): Tensor
+export function isclose(a: Tensor, b: Operand, rtol?: number, atol?: number, equalNan?: boolean): Tensor
+export function isclose(a: Tensor, b: Operand, options: { rtol?: number, atol?: number, equalNan?: boolean }): Tensor
+export function isclose(a: Tensor, options: { b: Operand, rtol?: number, atol?: number, equalNan?: boolean }): Tensor
 
 /** Whether shapes and elements are equal: bool. */
-export function arrayEqual(x: Tensor, y: TensorLike, equalNan?: boolean): Tensor
-export function arrayEqual(x: Tensor, y: TensorLike, options: { equalNan?: boolean }): Tensor
-export function arrayEqual(x: Tensor, options: { y: TensorLike, equalNan?: boolean }): Tensor
+export function arrayEqual(a1: Tensor, a2: TensorLike, equalNan?: boolean): Tensor
+export function arrayEqual(a1: Tensor, a2: TensorLike, options: { equalNan?: boolean }): Tensor
+export function arrayEqual(a1: Tensor, options: { a2: TensorLike, equalNan?: boolean }): Tensor
 
 /** Elements limited to min and max, which may be left out. */
-export function clip(x: Tensor, min?: Operand | null, max?: Operand | null): Tensor
-export function clip(x: Tensor, min: Operand | null, options: { max?: Operand | null }): Tensor
-export function clip(x: Tensor, options: { min?: Operand | null, max?: Operand | null }): Tensor
+export function clip(a: Tensor, min?: Operand | null, max?: Operand | null): Tensor
+export function clip(a: Tensor, min: Operand | null, options: { max?: Operand | null }): Tensor
+export function clip(a: Tensor, options: { min?: Operand | null, max?: Operand | null }): Tensor
 
 /**
  * The sum along axes, all axes unless given.
  * dtype is the type of the accumulator and of the result. By default integers of 8 and 16 bits and bools are added in 32 bits,
- * float16 in float32.
+ * float16 in float32. initial is one more element, where, of a shape that broadcasts, marks those that count.
  */
-export function sum(x: Tensor, axis?: Axes, dtype?: DTypeLike | null, keepdims?: boolean): Tensor
-export function sum(x: Tensor, axis: Axes, options: { dtype?: DTypeLike | null, keepdims?: boolean }): Tensor
-export function sum(x: Tensor, options: { axis?: Axes, dtype?: DTypeLike | null, keepdims?: boolean }): Tensor
+export function sum(a: Tensor, axis?: Axes, dtype?: DTypeLike | null, keepdims?: boolean, initial?: Scalar | null, where?: TensorLike | null): Tensor
+export function sum(a: Tensor, axis: Axes, options: { dtype?: DTypeLike | null, keepdims?: boolean, initial?: Scalar | null, where?: TensorLike | null }): Tensor
+export function sum(a: Tensor, options: { axis?: Axes, dtype?: DTypeLike | null, keepdims?: boolean, initial?: Scalar | null, where?: TensorLike | null }): Tensor
 
-/** The product along axes, in dtype if given, of short integers in 32 bits. */
-export function prod(x: Tensor, axis?: Axes, dtype?: DTypeLike | null, keepdims?: boolean): Tensor
-export function prod(x: Tensor, axis: Axes, options: { dtype?: DTypeLike | null, keepdims?: boolean }): Tensor
-export function prod(x: Tensor, options: { axis?: Axes, dtype?: DTypeLike | null, keepdims?: boolean }): Tensor
+/**
+ * The product along axes, in dtype if given, of short integers in 32 bits.
+ * initial is one more element, where, of a shape that broadcasts, marks those that count.
+ */
+export function prod(a: Tensor, axis?: Axes, dtype?: DTypeLike | null, keepdims?: boolean, initial?: Scalar | null, where?: TensorLike | null): Tensor
+export function prod(a: Tensor, axis: Axes, options: { dtype?: DTypeLike | null, keepdims?: boolean, initial?: Scalar | null, where?: TensorLike | null }): Tensor
+export function prod(a: Tensor, options: { axis?: Axes, dtype?: DTypeLike | null, keepdims?: boolean, initial?: Scalar | null, where?: TensorLike | null }): Tensor
 
-/** The greatest value along axes; NaN if one is NaN. */
-export function max(x: Tensor, axis?: Axes, keepdims?: boolean): Tensor
-export function max(x: Tensor, axis: Axes, options: { keepdims?: boolean }): Tensor
-export function max(x: Tensor, options: { axis?: Axes, keepdims?: boolean }): Tensor
+/**
+ * The greatest value along axes; NaN if one is NaN.
+ * initial is one more element, where, of a shape that broadcasts, marks those that count.
+ */
+export function max(a: Tensor, axis?: Axes, keepdims?: boolean, initial?: Scalar | null, where?: TensorLike | null): Tensor
+export function max(a: Tensor, axis: Axes, options: { keepdims?: boolean, initial?: Scalar | null, where?: TensorLike | null }): Tensor
+export function max(a: Tensor, options: { axis?: Axes, keepdims?: boolean, initial?: Scalar | null, where?: TensorLike | null }): Tensor
 
-/** The least value along axes; NaN if one is NaN. */
-export function min(x: Tensor, axis?: Axes, keepdims?: boolean): Tensor
-export function min(x: Tensor, axis: Axes, options: { keepdims?: boolean }): Tensor
-export function min(x: Tensor, options: { axis?: Axes, keepdims?: boolean }): Tensor
+/**
+ * The least value along axes; NaN if one is NaN.
+ * initial is one more element, where, of a shape that broadcasts, marks those that count.
+ */
+export function min(a: Tensor, axis?: Axes, keepdims?: boolean, initial?: Scalar | null, where?: TensorLike | null): Tensor
+export function min(a: Tensor, axis: Axes, options: { keepdims?: boolean, initial?: Scalar | null, where?: TensorLike | null }): Tensor
+export function min(a: Tensor, options: { axis?: Axes, keepdims?: boolean, initial?: Scalar | null, where?: TensorLike | null }): Tensor
 
-/** The mean along axes, of the elements in dtype if given; integers give float32. */
-export function mean(x: Tensor, axis?: Axes, keepdims?: boolean, dtype?: DTypeLike | null): Tensor
-export function mean(x: Tensor, axis: Axes, options: { keepdims?: boolean, dtype?: DTypeLike | null }): Tensor
-export function mean(x: Tensor, options: { axis?: Axes, keepdims?: boolean, dtype?: DTypeLike | null }): Tensor
+/**
+ * The mean along axes, of the elements in dtype if given; integers give float32.
+ * where, of a shape that broadcasts, marks the elements that count.
+ */
+export function mean(a: Tensor, axis?: Axes, dtype?: DTypeLike | null, keepdims?: boolean, where?: TensorLike | null): Tensor
+export function mean(a: Tensor, axis: Axes, options: { dtype?: DTypeLike | null, keepdims?: boolean, where?: TensorLike | null }): Tensor
+export function mean(a: Tensor, options: { axis?: Axes, dtype?: DTypeLike | null, keepdims?: boolean, where?: TensorLike | null }): Tensor
 
-/** Whether any element along axes is not 0: bool. */
-export function any(x: Tensor, axis?: Axes, keepdims?: boolean): Tensor
-export function any(x: Tensor, axis: Axes, options: { keepdims?: boolean }): Tensor
-export function any(x: Tensor, options: { axis?: Axes, keepdims?: boolean }): Tensor
+/**
+ * Whether any element along axes is not 0: bool.
+ * where, of a shape that broadcasts, marks the elements that count.
+ */
+export function any(a: Tensor, axis?: Axes, keepdims?: boolean, where?: TensorLike | null): Tensor
+export function any(a: Tensor, axis: Axes, options: { keepdims?: boolean, where?: TensorLike | null }): Tensor
+export function any(a: Tensor, options: { axis?: Axes, keepdims?: boolean, where?: TensorLike | null }): Tensor
 
-/** Whether all elements along axes are not 0: bool. */
-export function all(x: Tensor, axis?: Axes, keepdims?: boolean): Tensor
-export function all(x: Tensor, axis: Axes, options: { keepdims?: boolean }): Tensor
-export function all(x: Tensor, options: { axis?: Axes, keepdims?: boolean }): Tensor
+/**
+ * Whether all elements along axes are not 0: bool.
+ * where, of a shape that broadcasts, marks the elements that count.
+ */
+export function all(a: Tensor, axis?: Axes, keepdims?: boolean, where?: TensorLike | null): Tensor
+export function all(a: Tensor, axis: Axes, options: { keepdims?: boolean, where?: TensorLike | null }): Tensor
+export function all(a: Tensor, options: { axis?: Axes, keepdims?: boolean, where?: TensorLike | null }): Tensor
 
 /**
  * The variance along axes: the sum of squared deviations divided by count - correction.
+ * ddof is another name of correction. mean is the mean, with the reduced axes of size 1, if it is known. where, of a shape that
+ * broadcasts, marks the elements that count.
  * @param correction 0 by default
  */
-export function var_(x: Tensor, axis?: Axes, correction?: number, keepdims?: boolean, ddof?: number | null, dtype?: DTypeLike | null): Tensor
-export function var_(x: Tensor, axis: Axes, options: { correction?: number, keepdims?: boolean, ddof?: number | null, dtype?: DTypeLike | null }): Tensor
-export function var_(x: Tensor, options: { axis?: Axes, correction?: number, keepdims?: boolean, ddof?: number | null, dtype?: DTypeLike | null }): Tensor
+export function var_(a: Tensor, axis?: Axes, dtype?: DTypeLike | null, ddof?: number | null, keepdims?: boolean, where?: TensorLike | null, mean?: TensorLike | null, correction?: number): Tensor
+export function var_(a: Tensor, axis: Axes, options: { dtype?: DTypeLike | null, ddof?: number | null, keepdims?: boolean, where?: TensorLike | null, mean?: TensorLike | null, correction?: number }): Tensor
+export function var_(a: Tensor, options: { axis?: Axes, dtype?: DTypeLike | null, ddof?: number | null, keepdims?: boolean, where?: TensorLike | null, mean?: TensorLike | null, correction?: number }): Tensor
 
 /**
- * The square root of the variance.
+ * The square root of the variance, with the same arguments.
+ * where, of a shape that broadcasts, marks the elements that count.
  * @param correction 0 by default
  */
-export function std(x: Tensor, axis?: Axes, correction?: number, keepdims?: boolean, ddof?: number | null, dtype?: DTypeLike | null): Tensor
-export function std(x: Tensor, axis: Axes, options: { correction?: number, keepdims?: boolean, ddof?: number | null, dtype?: DTypeLike | null }): Tensor
-export function std(x: Tensor, options: { axis?: Axes, correction?: number, keepdims?: boolean, ddof?: number | null, dtype?: DTypeLike | null }): Tensor
+export function std(a: Tensor, axis?: Axes, dtype?: DTypeLike | null, ddof?: number | null, keepdims?: boolean, where?: TensorLike | null, mean?: TensorLike | null, correction?: number): Tensor
+export function std(a: Tensor, axis: Axes, options: { dtype?: DTypeLike | null, ddof?: number | null, keepdims?: boolean, where?: TensorLike | null, mean?: TensorLike | null, correction?: number }): Tensor
+export function std(a: Tensor, options: { axis?: Axes, dtype?: DTypeLike | null, ddof?: number | null, keepdims?: boolean, where?: TensorLike | null, mean?: TensorLike | null, correction?: number }): Tensor
 
 /**
  * The position of the greatest element along an axis, the first of several.
  * Unless an axis is given, it is that in the flattened array.
  */
-export function argmax(x: Tensor, axis?: number | null, keepdims?: boolean): Tensor
-export function argmax(x: Tensor, axis: number | null, options: { keepdims?: boolean }): Tensor
-export function argmax(x: Tensor, options: { axis?: number | null, keepdims?: boolean }): Tensor
+export function argmax(a: Tensor, axis?: number | null, keepdims?: boolean): Tensor
+export function argmax(a: Tensor, axis: number | null, options: { keepdims?: boolean }): Tensor
+export function argmax(a: Tensor, options: { axis?: number | null, keepdims?: boolean }): Tensor
 
 /**
  * The position of the least element along an axis, the first of several.
  * Unless an axis is given, it is that in the flattened array.
  */
-export function argmin(x: Tensor, axis?: number | null, keepdims?: boolean): Tensor
-export function argmin(x: Tensor, axis: number | null, options: { keepdims?: boolean }): Tensor
-export function argmin(x: Tensor, options: { axis?: number | null, keepdims?: boolean }): Tensor
+export function argmin(a: Tensor, axis?: number | null, keepdims?: boolean): Tensor
+export function argmin(a: Tensor, axis: number | null, options: { keepdims?: boolean }): Tensor
+export function argmin(a: Tensor, options: { axis?: number | null, keepdims?: boolean }): Tensor
 
 /** The greatest less the least element along axes. */
-export function ptp(x: Tensor, axis?: Axes, keepdims?: boolean): Tensor
-export function ptp(x: Tensor, axis: Axes, options: { keepdims?: boolean }): Tensor
-export function ptp(x: Tensor, options: { axis?: Axes, keepdims?: boolean }): Tensor
+export function ptp(a: Tensor, axis?: Axes, keepdims?: boolean): Tensor
+export function ptp(a: Tensor, axis: Axes, options: { keepdims?: boolean }): Tensor
+export function ptp(a: Tensor, options: { axis?: Axes, keepdims?: boolean }): Tensor
 
 /** The number of elements along axes that are not 0, int32. */
-export function countNonzero(x: Tensor, axis?: Axes, keepdims?: boolean): Tensor
-export function countNonzero(x: Tensor, axis: Axes, options: { keepdims?: boolean }): Tensor
-export function countNonzero(x: Tensor, options: { axis?: Axes, keepdims?: boolean }): Tensor
+export function countNonzero(a: Tensor, axis?: Axes, keepdims?: boolean): Tensor
+export function countNonzero(a: Tensor, axis: Axes, options: { keepdims?: boolean }): Tensor
+export function countNonzero(a: Tensor, options: { axis?: Axes, keepdims?: boolean }): Tensor
 
 /**
  * The quantiles along axes.
- * q has values from 0 to 1; its axes come first. method, one of NumPy's, says what lies between two elements.
+ * q has values from 0 to 1; its axes come first. method, one of NumPy's, says what lies between two elements. weights, in the shape
+ * of the array or along its axis, need the method "invertedCdf": the result is the least element up to which they add up to the
+ * share q of their sum.
  * @param method linear by default
  */
-export function quantile(x: Tensor, q: Operand, axis?: Axes, method?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest' | 'inverted_cdf' | 'averaged_inverted_cdf' | 'closest_observation' | 'interpolated_inverted_cdf' | 'hazen' | 'weibull' | 'median_unbiased' | 'normal_unbiased', keepdims?: boolean): Tensor
-export function quantile(x: Tensor, q: Operand, options: { axis?: Axes, method?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest' | 'inverted_cdf' | 'averaged_inverted_cdf' | 'closest_observation' | 'interpolated_inverted_cdf' | 'hazen' | 'weibull' | 'median_unbiased' | 'normal_unbiased', keepdims?: boolean }): Tensor
-export function quantile(x: Tensor, options: { q: Operand, axis?: Axes, method?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest' | 'inverted_cdf' | 'averaged_inverted_cdf' | 'closest_observation' | 'interpolated_inverted_cdf' | 'hazen' | 'weibull' | 'median_unbiased' | 'normal_unbiased', keepdims?: boolean }): Tensor
+export function quantile(a: Tensor, q: Operand, axis?: Axes, method?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest' | 'inverted_cdf' | 'averaged_inverted_cdf' | 'closest_observation' | 'interpolated_inverted_cdf' | 'hazen' | 'weibull' | 'median_unbiased' | 'normal_unbiased', keepdims?: boolean, weights?: TensorLike | null): Tensor
+export function quantile(a: Tensor, q: Operand, options: { axis?: Axes, method?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest' | 'inverted_cdf' | 'averaged_inverted_cdf' | 'closest_observation' | 'interpolated_inverted_cdf' | 'hazen' | 'weibull' | 'median_unbiased' | 'normal_unbiased', keepdims?: boolean, weights?: TensorLike | null }): Tensor
+export function quantile(a: Tensor, options: { q: Operand, axis?: Axes, method?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest' | 'inverted_cdf' | 'averaged_inverted_cdf' | 'closest_observation' | 'interpolated_inverted_cdf' | 'hazen' | 'weibull' | 'median_unbiased' | 'normal_unbiased', keepdims?: boolean, weights?: TensorLike | null }): Tensor
 
 /**
  * The percentiles along axes.
- * q has values from 0 to 100; its axes come first. method, one of NumPy's, says what lies between two elements.
+ * q has values from 0 to 100; its axes come first. method, one of NumPy's, says what lies between two elements. weights, in the
+ * shape of the array or along its axis, need the method "invertedCdf": the result is the least element up to which they add up to
+ * the share q of their sum.
  * @param method linear by default
  */
-export function percentile(x: Tensor, q: Operand, axis?: Axes, method?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest' | 'inverted_cdf' | 'averaged_inverted_cdf' | 'closest_observation' | 'interpolated_inverted_cdf' | 'hazen' | 'weibull' | 'median_unbiased' | 'normal_unbiased', keepdims?: boolean): Tensor
-export function percentile(x: Tensor, q: Operand, options: { axis?: Axes, method?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest' | 'inverted_cdf' | 'averaged_inverted_cdf' | 'closest_observation' | 'interpolated_inverted_cdf' | 'hazen' | 'weibull' | 'median_unbiased' | 'normal_unbiased', keepdims?: boolean }): Tensor
-export function percentile(x: Tensor, options: { q: Operand, axis?: Axes, method?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest' | 'inverted_cdf' | 'averaged_inverted_cdf' | 'closest_observation' | 'interpolated_inverted_cdf' | 'hazen' | 'weibull' | 'median_unbiased' | 'normal_unbiased', keepdims?: boolean }): Tensor
+export function percentile(a: Tensor, q: Operand, axis?: Axes, method?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest' | 'inverted_cdf' | 'averaged_inverted_cdf' | 'closest_observation' | 'interpolated_inverted_cdf' | 'hazen' | 'weibull' | 'median_unbiased' | 'normal_unbiased', keepdims?: boolean, weights?: TensorLike | null): Tensor
+export function percentile(a: Tensor, q: Operand, options: { axis?: Axes, method?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest' | 'inverted_cdf' | 'averaged_inverted_cdf' | 'closest_observation' | 'interpolated_inverted_cdf' | 'hazen' | 'weibull' | 'median_unbiased' | 'normal_unbiased', keepdims?: boolean, weights?: TensorLike | null }): Tensor
+export function percentile(a: Tensor, options: { q: Operand, axis?: Axes, method?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest' | 'inverted_cdf' | 'averaged_inverted_cdf' | 'closest_observation' | 'interpolated_inverted_cdf' | 'hazen' | 'weibull' | 'median_unbiased' | 'normal_unbiased', keepdims?: boolean, weights?: TensorLike | null }): Tensor
 
 /**
  * The quantiles along axes of the elements that are not NaN.
- * q has values from 0 to 1; its axes come first. method, one of NumPy's, says what lies between two elements.
+ * q has values from 0 to 1; its axes come first. method, one of NumPy's, says what lies between two elements. weights, in the shape
+ * of the array or along its axis, need the method "invertedCdf": the result is the least element up to which they add up to the
+ * share q of their sum.
  * @param method linear by default
  */
-export function nanquantile(x: Tensor, q: Operand, axis?: Axes, method?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest' | 'inverted_cdf' | 'averaged_inverted_cdf' | 'closest_observation' | 'interpolated_inverted_cdf' | 'hazen' | 'weibull' | 'median_unbiased' | 'normal_unbiased', keepdims?: boolean): Tensor
-export function nanquantile(x: Tensor, q: Operand, options: { axis?: Axes, method?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest' | 'inverted_cdf' | 'averaged_inverted_cdf' | 'closest_observation' | 'interpolated_inverted_cdf' | 'hazen' | 'weibull' | 'median_unbiased' | 'normal_unbiased', keepdims?: boolean }): Tensor
-export function nanquantile(x: Tensor, options: { q: Operand, axis?: Axes, method?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest' | 'inverted_cdf' | 'averaged_inverted_cdf' | 'closest_observation' | 'interpolated_inverted_cdf' | 'hazen' | 'weibull' | 'median_unbiased' | 'normal_unbiased', keepdims?: boolean }): Tensor
+export function nanquantile(a: Tensor, q: Operand, axis?: Axes, method?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest' | 'inverted_cdf' | 'averaged_inverted_cdf' | 'closest_observation' | 'interpolated_inverted_cdf' | 'hazen' | 'weibull' | 'median_unbiased' | 'normal_unbiased', keepdims?: boolean, weights?: TensorLike | null): Tensor
+export function nanquantile(a: Tensor, q: Operand, options: { axis?: Axes, method?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest' | 'inverted_cdf' | 'averaged_inverted_cdf' | 'closest_observation' | 'interpolated_inverted_cdf' | 'hazen' | 'weibull' | 'median_unbiased' | 'normal_unbiased', keepdims?: boolean, weights?: TensorLike | null }): Tensor
+export function nanquantile(a: Tensor, options: { q: Operand, axis?: Axes, method?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest' | 'inverted_cdf' | 'averaged_inverted_cdf' | 'closest_observation' | 'interpolated_inverted_cdf' | 'hazen' | 'weibull' | 'median_unbiased' | 'normal_unbiased', keepdims?: boolean, weights?: TensorLike | null }): Tensor
 
 /**
  * The percentiles along axes of the elements that are not NaN.
- * q has values from 0 to 100; its axes come first. method, one of NumPy's, says what lies between two elements.
+ * q has values from 0 to 100; its axes come first. method, one of NumPy's, says what lies between two elements. weights, in the
+ * shape of the array or along its axis, need the method "invertedCdf": the result is the least element up to which they add up to
+ * the share q of their sum.
  * @param method linear by default
  */
-export function nanpercentile(x: Tensor, q: Operand, axis?: Axes, method?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest' | 'inverted_cdf' | 'averaged_inverted_cdf' | 'closest_observation' | 'interpolated_inverted_cdf' | 'hazen' | 'weibull' | 'median_unbiased' | 'normal_unbiased', keepdims?: boolean): Tensor
-export function nanpercentile(x: Tensor, q: Operand, options: { axis?: Axes, method?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest' | 'inverted_cdf' | 'averaged_inverted_cdf' | 'closest_observation' | 'interpolated_inverted_cdf' | 'hazen' | 'weibull' | 'median_unbiased' | 'normal_unbiased', keepdims?: boolean }): Tensor
-export function nanpercentile(x: Tensor, options: { q: Operand, axis?: Axes, method?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest' | 'inverted_cdf' | 'averaged_inverted_cdf' | 'closest_observation' | 'interpolated_inverted_cdf' | 'hazen' | 'weibull' | 'median_unbiased' | 'normal_unbiased', keepdims?: boolean }): Tensor
+export function nanpercentile(a: Tensor, q: Operand, axis?: Axes, method?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest' | 'inverted_cdf' | 'averaged_inverted_cdf' | 'closest_observation' | 'interpolated_inverted_cdf' | 'hazen' | 'weibull' | 'median_unbiased' | 'normal_unbiased', keepdims?: boolean, weights?: TensorLike | null): Tensor
+export function nanpercentile(a: Tensor, q: Operand, options: { axis?: Axes, method?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest' | 'inverted_cdf' | 'averaged_inverted_cdf' | 'closest_observation' | 'interpolated_inverted_cdf' | 'hazen' | 'weibull' | 'median_unbiased' | 'normal_unbiased', keepdims?: boolean, weights?: TensorLike | null }): Tensor
+export function nanpercentile(a: Tensor, options: { q: Operand, axis?: Axes, method?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest' | 'inverted_cdf' | 'averaged_inverted_cdf' | 'closest_observation' | 'interpolated_inverted_cdf' | 'hazen' | 'weibull' | 'median_unbiased' | 'normal_unbiased', keepdims?: boolean, weights?: TensorLike | null }): Tensor
 
 /** The median along axes. */
-export function median(x: Tensor, axis?: Axes, keepdims?: boolean): Tensor
-export function median(x: Tensor, axis: Axes, options: { keepdims?: boolean }): Tensor
-export function median(x: Tensor, options: { axis?: Axes, keepdims?: boolean }): Tensor
+export function median(a: Tensor, axis?: Axes, keepdims?: boolean): Tensor
+export function median(a: Tensor, axis: Axes, options: { keepdims?: boolean }): Tensor
+export function median(a: Tensor, options: { axis?: Axes, keepdims?: boolean }): Tensor
 
 /** The median along axes of the elements that are not NaN. */
-export function nanmedian(x: Tensor, axis?: Axes, keepdims?: boolean): Tensor
-export function nanmedian(x: Tensor, axis: Axes, options: { keepdims?: boolean }): Tensor
-export function nanmedian(x: Tensor, options: { axis?: Axes, keepdims?: boolean }): Tensor
+export function nanmedian(a: Tensor, axis?: Axes, keepdims?: boolean): Tensor
+export function nanmedian(a: Tensor, axis: Axes, options: { keepdims?: boolean }): Tensor
+export function nanmedian(a: Tensor, options: { axis?: Axes, keepdims?: boolean }): Tensor
 
-/** The sum along axes of the elements that are not NaN. */
-export function nansum(x: Tensor, axis?: Axes, keepdims?: boolean): Tensor
-export function nansum(x: Tensor, axis: Axes, options: { keepdims?: boolean }): Tensor
-export function nansum(x: Tensor, options: { axis?: Axes, keepdims?: boolean }): Tensor
+/**
+ * The sum along axes of the elements that are not NaN.
+ * initial is one more element, where, of a shape that broadcasts, marks those that count.
+ */
+export function nansum(a: Tensor, axis?: Axes, dtype?: DTypeLike | null, keepdims?: boolean, initial?: Scalar | null, where?: TensorLike | null): Tensor
+export function nansum(a: Tensor, axis: Axes, options: { dtype?: DTypeLike | null, keepdims?: boolean, initial?: Scalar | null, where?: TensorLike | null }): Tensor
+export function nansum(a: Tensor, options: { axis?: Axes, dtype?: DTypeLike | null, keepdims?: boolean, initial?: Scalar | null, where?: TensorLike | null }): Tensor
 
-/** The product along axes of the elements that are not NaN. */
-export function nanprod(x: Tensor, axis?: Axes, keepdims?: boolean): Tensor
-export function nanprod(x: Tensor, axis: Axes, options: { keepdims?: boolean }): Tensor
-export function nanprod(x: Tensor, options: { axis?: Axes, keepdims?: boolean }): Tensor
+/**
+ * The product along axes of the elements that are not NaN.
+ * initial is one more element, where, of a shape that broadcasts, marks those that count.
+ */
+export function nanprod(a: Tensor, axis?: Axes, dtype?: DTypeLike | null, keepdims?: boolean, initial?: Scalar | null, where?: TensorLike | null): Tensor
+export function nanprod(a: Tensor, axis: Axes, options: { dtype?: DTypeLike | null, keepdims?: boolean, initial?: Scalar | null, where?: TensorLike | null }): Tensor
+export function nanprod(a: Tensor, options: { axis?: Axes, dtype?: DTypeLike | null, keepdims?: boolean, initial?: Scalar | null, where?: TensorLike | null }): Tensor
 
-/** The greatest element along axes that is not NaN. */
-export function nanmax(x: Tensor, axis?: Axes, keepdims?: boolean): Tensor
-export function nanmax(x: Tensor, axis: Axes, options: { keepdims?: boolean }): Tensor
-export function nanmax(x: Tensor, options: { axis?: Axes, keepdims?: boolean }): Tensor
+/**
+ * The greatest element along axes that is not NaN.
+ * initial is one more element, where, of a shape that broadcasts, marks those that count.
+ */
+export function nanmax(a: Tensor, axis?: Axes, keepdims?: boolean, initial?: Scalar | null, where?: TensorLike | null): Tensor
+export function nanmax(a: Tensor, axis: Axes, options: { keepdims?: boolean, initial?: Scalar | null, where?: TensorLike | null }): Tensor
+export function nanmax(a: Tensor, options: { axis?: Axes, keepdims?: boolean, initial?: Scalar | null, where?: TensorLike | null }): Tensor
 
-/** The least element along axes that is not NaN. */
-export function nanmin(x: Tensor, axis?: Axes, keepdims?: boolean): Tensor
-export function nanmin(x: Tensor, axis: Axes, options: { keepdims?: boolean }): Tensor
-export function nanmin(x: Tensor, options: { axis?: Axes, keepdims?: boolean }): Tensor
+/**
+ * The least element along axes that is not NaN.
+ * initial is one more element, where, of a shape that broadcasts, marks those that count.
+ */
+export function nanmin(a: Tensor, axis?: Axes, keepdims?: boolean, initial?: Scalar | null, where?: TensorLike | null): Tensor
+export function nanmin(a: Tensor, axis: Axes, options: { keepdims?: boolean, initial?: Scalar | null, where?: TensorLike | null }): Tensor
+export function nanmin(a: Tensor, options: { axis?: Axes, keepdims?: boolean, initial?: Scalar | null, where?: TensorLike | null }): Tensor
 
-/** The mean along axes of the elements that are not NaN. */
-export function nanmean(x: Tensor, axis?: Axes, keepdims?: boolean): Tensor
-export function nanmean(x: Tensor, axis: Axes, options: { keepdims?: boolean }): Tensor
-export function nanmean(x: Tensor, options: { axis?: Axes, keepdims?: boolean }): Tensor
+/**
+ * The mean along axes of the elements that are not NaN.
+ * where, of a shape that broadcasts, marks the elements that count.
+ */
+export function nanmean(a: Tensor, axis?: Axes, dtype?: DTypeLike | null, keepdims?: boolean, where?: TensorLike | null): Tensor
+export function nanmean(a: Tensor, axis: Axes, options: { dtype?: DTypeLike | null, keepdims?: boolean, where?: TensorLike | null }): Tensor
+export function nanmean(a: Tensor, options: { axis?: Axes, dtype?: DTypeLike | null, keepdims?: boolean, where?: TensorLike | null }): Tensor
 
 /**
  * The variance along axes of the elements that are not NaN.
+ * The arguments are those of var. where, of a shape that broadcasts, marks the elements that count.
  * @param correction 0 by default
  */
-export function nanvar(x: Tensor, axis?: Axes, correction?: number, keepdims?: boolean, ddof?: number | null, dtype?: DTypeLike | null): Tensor
-export function nanvar(x: Tensor, axis: Axes, options: { correction?: number, keepdims?: boolean, ddof?: number | null, dtype?: DTypeLike | null }): Tensor
-export function nanvar(x: Tensor, options: { axis?: Axes, correction?: number, keepdims?: boolean, ddof?: number | null, dtype?: DTypeLike | null }): Tensor
+export function nanvar(a: Tensor, axis?: Axes, dtype?: DTypeLike | null, ddof?: number | null, keepdims?: boolean, where?: TensorLike | null, mean?: TensorLike | null, correction?: number): Tensor
+export function nanvar(a: Tensor, axis: Axes, options: { dtype?: DTypeLike | null, ddof?: number | null, keepdims?: boolean, where?: TensorLike | null, mean?: TensorLike | null, correction?: number }): Tensor
+export function nanvar(a: Tensor, options: { axis?: Axes, dtype?: DTypeLike | null, ddof?: number | null, keepdims?: boolean, where?: TensorLike | null, mean?: TensorLike | null, correction?: number }): Tensor
 
 /**
  * The standard deviation along axes of the elements that are not NaN.
+ * The arguments are those of var. where, of a shape that broadcasts, marks the elements that count.
  * @param correction 0 by default
  */
-export function nanstd(x: Tensor, axis?: Axes, correction?: number, keepdims?: boolean, ddof?: number | null, dtype?: DTypeLike | null): Tensor
-export function nanstd(x: Tensor, axis: Axes, options: { correction?: number, keepdims?: boolean, ddof?: number | null, dtype?: DTypeLike | null }): Tensor
-export function nanstd(x: Tensor, options: { axis?: Axes, correction?: number, keepdims?: boolean, ddof?: number | null, dtype?: DTypeLike | null }): Tensor
+export function nanstd(a: Tensor, axis?: Axes, dtype?: DTypeLike | null, ddof?: number | null, keepdims?: boolean, where?: TensorLike | null, mean?: TensorLike | null, correction?: number): Tensor
+export function nanstd(a: Tensor, axis: Axes, options: { dtype?: DTypeLike | null, ddof?: number | null, keepdims?: boolean, where?: TensorLike | null, mean?: TensorLike | null, correction?: number }): Tensor
+export function nanstd(a: Tensor, options: { axis?: Axes, dtype?: DTypeLike | null, ddof?: number | null, keepdims?: boolean, where?: TensorLike | null, mean?: TensorLike | null, correction?: number }): Tensor
 
 /** The position of the greatest element that is not NaN. */
-export function nanargmax(x: Tensor, axis?: number | null, keepdims?: boolean): Tensor
-export function nanargmax(x: Tensor, axis: number | null, options: { keepdims?: boolean }): Tensor
-export function nanargmax(x: Tensor, options: { axis?: number | null, keepdims?: boolean }): Tensor
+export function nanargmax(a: Tensor, axis?: number | null, keepdims?: boolean): Tensor
+export function nanargmax(a: Tensor, axis: number | null, options: { keepdims?: boolean }): Tensor
+export function nanargmax(a: Tensor, options: { axis?: number | null, keepdims?: boolean }): Tensor
 
 /** The position of the least element that is not NaN. */
-export function nanargmin(x: Tensor, axis?: number | null, keepdims?: boolean): Tensor
-export function nanargmin(x: Tensor, axis: number | null, options: { keepdims?: boolean }): Tensor
-export function nanargmin(x: Tensor, options: { axis?: number | null, keepdims?: boolean }): Tensor
+export function nanargmin(a: Tensor, axis?: number | null, keepdims?: boolean): Tensor
+export function nanargmin(a: Tensor, axis: number | null, options: { keepdims?: boolean }): Tensor
+export function nanargmin(a: Tensor, options: { axis?: number | null, keepdims?: boolean }): Tensor
 
 /** The mean along axes with weights, and the sum of the weights. */
-export function average(x: Tensor, axis?: Axes, weights?: TensorLike | null, keepdims?: boolean): [Tensor, Tensor]
-export function average(x: Tensor, axis: Axes, options: { weights?: TensorLike | null, keepdims?: boolean }): [Tensor, Tensor]
-export function average(x: Tensor, options: { axis?: Axes, weights?: TensorLike | null, keepdims?: boolean }): [Tensor, Tensor]
+export function average(a: Tensor, axis?: Axes, weights?: TensorLike | null, keepdims?: boolean): [Tensor, Tensor]
+export function average(a: Tensor, axis: Axes, options: { weights?: TensorLike | null, keepdims?: boolean }): [Tensor, Tensor]
+export function average(a: Tensor, options: { axis?: Axes, weights?: TensorLike | null, keepdims?: boolean }): [Tensor, Tensor]
 
 /** The sums of all elements up to each one. */
-export function cumulativeSum(x: Tensor, axis?: number | null, dtype?: DTypeLike | null, includeInitial?: boolean): Tensor
-export function cumulativeSum(x: Tensor, axis: number | null, options: { dtype?: DTypeLike | null, includeInitial?: boolean }): Tensor
-export function cumulativeSum(x: Tensor, options: { axis?: number | null, dtype?: DTypeLike | null, includeInitial?: boolean }): Tensor
+export function cumulativeSum(a: Tensor, axis?: number | null, dtype?: DTypeLike | null, includeInitial?: boolean): Tensor
+export function cumulativeSum(a: Tensor, axis: number | null, options: { dtype?: DTypeLike | null, includeInitial?: boolean }): Tensor
+export function cumulativeSum(a: Tensor, options: { axis?: number | null, dtype?: DTypeLike | null, includeInitial?: boolean }): Tensor
 
 /** The products of all elements up to each one. */
-export function cumulativeProd(x: Tensor, axis?: number | null, dtype?: DTypeLike | null, includeInitial?: boolean): Tensor
-export function cumulativeProd(x: Tensor, axis: number | null, options: { dtype?: DTypeLike | null, includeInitial?: boolean }): Tensor
-export function cumulativeProd(x: Tensor, options: { axis?: number | null, dtype?: DTypeLike | null, includeInitial?: boolean }): Tensor
+export function cumulativeProd(a: Tensor, axis?: number | null, dtype?: DTypeLike | null, includeInitial?: boolean): Tensor
+export function cumulativeProd(a: Tensor, axis: number | null, options: { dtype?: DTypeLike | null, includeInitial?: boolean }): Tensor
+export function cumulativeProd(a: Tensor, options: { axis?: number | null, dtype?: DTypeLike | null, includeInitial?: boolean }): Tensor
 
 /** The sums of all elements up to each one that are not NaN. */
-export function nancumsum(x: Tensor, axis?: number | null, dtype?: DTypeLike | null, includeInitial?: boolean): Tensor
-export function nancumsum(x: Tensor, axis: number | null, options: { dtype?: DTypeLike | null, includeInitial?: boolean }): Tensor
-export function nancumsum(x: Tensor, options: { axis?: number | null, dtype?: DTypeLike | null, includeInitial?: boolean }): Tensor
+export function nancumsum(a: Tensor, axis?: number | null, dtype?: DTypeLike | null, includeInitial?: boolean): Tensor
+export function nancumsum(a: Tensor, axis: number | null, options: { dtype?: DTypeLike | null, includeInitial?: boolean }): Tensor
+export function nancumsum(a: Tensor, options: { axis?: number | null, dtype?: DTypeLike | null, includeInitial?: boolean }): Tensor
 
 /** The products of all elements up to each one that are not NaN. */
-export function nancumprod(x: Tensor, axis?: number | null, dtype?: DTypeLike | null, includeInitial?: boolean): Tensor
-export function nancumprod(x: Tensor, axis: number | null, options: { dtype?: DTypeLike | null, includeInitial?: boolean }): Tensor
-export function nancumprod(x: Tensor, options: { axis?: number | null, dtype?: DTypeLike | null, includeInitial?: boolean }): Tensor
+export function nancumprod(a: Tensor, axis?: number | null, dtype?: DTypeLike | null, includeInitial?: boolean): Tensor
+export function nancumprod(a: Tensor, axis: number | null, options: { dtype?: DTypeLike | null, includeInitial?: boolean }): Tensor
+export function nancumprod(a: Tensor, options: { axis?: number | null, dtype?: DTypeLike | null, includeInitial?: boolean }): Tensor
 
 /**
  * The covariance matrix of variables, which are rows of m and y; columns without rowvar.
@@ -544,31 +591,31 @@ export function nancumprod(x: Tensor, options: { axis?: number | null, dtype?: D
  * aweights weights.
  * @param rowvar true by default
  */
-export function cov(m: Tensor, y?: TensorLike | null, rowvar?: boolean, bias?: boolean, ddof?: number | null, fweights?: TensorLike | null, aweights?: TensorLike | null): Tensor
-export function cov(m: Tensor, y: TensorLike | null, options: { rowvar?: boolean, bias?: boolean, ddof?: number | null, fweights?: TensorLike | null, aweights?: TensorLike | null }): Tensor
-export function cov(m: Tensor, options: { y?: TensorLike | null, rowvar?: boolean, bias?: boolean, ddof?: number | null, fweights?: TensorLike | null, aweights?: TensorLike | null }): Tensor
+export function cov(m: Tensor, y?: TensorLike | null, rowvar?: boolean, bias?: boolean, ddof?: number | null, fweights?: TensorLike | null, aweights?: TensorLike | null, dtype?: DTypeLike | null): Tensor
+export function cov(m: Tensor, y: TensorLike | null, options: { rowvar?: boolean, bias?: boolean, ddof?: number | null, fweights?: TensorLike | null, aweights?: TensorLike | null, dtype?: DTypeLike | null }): Tensor
+export function cov(m: Tensor, options: { y?: TensorLike | null, rowvar?: boolean, bias?: boolean, ddof?: number | null, fweights?: TensorLike | null, aweights?: TensorLike | null, dtype?: DTypeLike | null }): Tensor
 
 /**
  * The coefficients of correlation of variables, which are rows of x and y.
  * @param rowvar true by default
  */
-export function corrcoef(x: Tensor, y?: TensorLike | null, rowvar?: boolean): Tensor
-export function corrcoef(x: Tensor, y: TensorLike | null, options: { rowvar?: boolean }): Tensor
-export function corrcoef(x: Tensor, options: { y?: TensorLike | null, rowvar?: boolean }): Tensor
+export function corrcoef(x: Tensor, y?: TensorLike | null, rowvar?: boolean, dtype?: DTypeLike | null): Tensor
+export function corrcoef(x: Tensor, y: TensorLike | null, options: { rowvar?: boolean, dtype?: DTypeLike | null }): Tensor
+export function corrcoef(x: Tensor, options: { y?: TensorLike | null, rowvar?: boolean, dtype?: DTypeLike | null }): Tensor
 
 /**
  * The n-th differences along an axis, with elements in front and behind.
- * @param axis -1 by default
  * @param n 1 by default, 0 or more
+ * @param axis -1 by default
  */
-export function diff(x: Tensor, axis?: number, n?: number, prepend?: TensorLike | null, append?: TensorLike | null): Tensor
-export function diff(x: Tensor, axis: number, options: { n?: number, prepend?: TensorLike | null, append?: TensorLike | null }): Tensor
-export function diff(x: Tensor, options: { axis?: number, n?: number, prepend?: TensorLike | null, append?: TensorLike | null }): Tensor
+export function diff(a: Tensor, n?: number, axis?: number, prepend?: TensorLike | null, append?: TensorLike | null): Tensor
+export function diff(a: Tensor, n: number, options: { axis?: number, prepend?: TensorLike | null, append?: TensorLike | null }): Tensor
+export function diff(a: Tensor, options: { n?: number, axis?: number, prepend?: TensorLike | null, append?: TensorLike | null }): Tensor
 
 /** The differences of neighbours in the flattened array, with elements in front and behind. */
-export function ediff1d(x: Tensor, toEnd?: TensorLike | null, toBegin?: TensorLike | null): Tensor
-export function ediff1d(x: Tensor, toEnd: TensorLike | null, options: { toBegin?: TensorLike | null }): Tensor
-export function ediff1d(x: Tensor, options: { toEnd?: TensorLike | null, toBegin?: TensorLike | null }): Tensor
+export function ediff1d(ary: Tensor, toEnd?: TensorLike | null, toBegin?: TensorLike | null): Tensor
+export function ediff1d(ary: Tensor, toEnd: TensorLike | null, options: { toBegin?: TensorLike | null }): Tensor
+export function ediff1d(ary: Tensor, options: { toEnd?: TensorLike | null, toBegin?: TensorLike | null }): Tensor
 
 /**
  * The derivatives along axes by differences, one array for each axis.
@@ -612,23 +659,23 @@ export function interp(x: Tensor, options: { xp: TensorLike, fp: TensorLike, lef
 
 /**
  * The elements in order along an axis. NaN is the greatest number.
- * Complex numbers are sorted by their real, then by their imaginary parts.
+ * Complex numbers are sorted by their real, then by their imaginary parts. All kinds are stable.
  * @param axis -1 by default
  * @param stable true by default
  */
-export function sort(x: Tensor, axis?: number, descending?: boolean, stable?: boolean): Tensor
-export function sort(x: Tensor, axis: number, options: { descending?: boolean, stable?: boolean }): Tensor
-export function sort(x: Tensor, options: { axis?: number, descending?: boolean, stable?: boolean }): Tensor
+export function sort(a: Tensor, axis?: number, kind?: string | null, descending?: boolean, stable?: boolean): Tensor
+export function sort(a: Tensor, axis: number, options: { kind?: string | null, descending?: boolean, stable?: boolean }): Tensor
+export function sort(a: Tensor, options: { axis?: number, kind?: string | null, descending?: boolean, stable?: boolean }): Tensor
 
 /**
  * The positions of the elements in order along an axis, int32.
- * Equal elements keep their order.
+ * Equal elements keep their order, whatever kind is.
  * @param axis -1 by default
  * @param stable true by default
  */
-export function argsort(x: Tensor, axis?: number, descending?: boolean, stable?: boolean): Tensor
-export function argsort(x: Tensor, axis: number, options: { descending?: boolean, stable?: boolean }): Tensor
-export function argsort(x: Tensor, options: { axis?: number, descending?: boolean, stable?: boolean }): Tensor
+export function argsort(a: Tensor, axis?: number, kind?: string | null, descending?: boolean, stable?: boolean): Tensor
+export function argsort(a: Tensor, axis: number, options: { kind?: string | null, descending?: boolean, stable?: boolean }): Tensor
+export function argsort(a: Tensor, options: { axis?: number, kind?: string | null, descending?: boolean, stable?: boolean }): Tensor
 
 /**
  * The positions that sort by the last of several arrays, then by the one before, and so on.
@@ -640,26 +687,26 @@ export function lexsort(keys: readonly Tensor[], axis?: number | { axis?: number
  * The elements along an axis, lesser ones before those at kth: sorted.
  * @param axis -1 by default
  */
-export function partition(x: Tensor, kth: PerAxis, axis?: number): Tensor
-export function partition(x: Tensor, kth: PerAxis, options: { axis?: number }): Tensor
-export function partition(x: Tensor, options: { kth: PerAxis, axis?: number }): Tensor
+export function partition(a: Tensor, kth: PerAxis, axis?: number, kind?: string | null): Tensor
+export function partition(a: Tensor, kth: PerAxis, options: { axis?: number, kind?: string | null }): Tensor
+export function partition(a: Tensor, options: { kth: PerAxis, axis?: number, kind?: string | null }): Tensor
 
 /**
  * The positions of the elements of partition.
  * @param axis -1 by default
  */
-export function argpartition(x: Tensor, kth: PerAxis, axis?: number): Tensor
-export function argpartition(x: Tensor, kth: PerAxis, options: { axis?: number }): Tensor
-export function argpartition(x: Tensor, options: { kth: PerAxis, axis?: number }): Tensor
+export function argpartition(a: Tensor, kth: PerAxis, axis?: number, kind?: string | null): Tensor
+export function argpartition(a: Tensor, kth: PerAxis, options: { axis?: number, kind?: string | null }): Tensor
+export function argpartition(a: Tensor, options: { kth: PerAxis, axis?: number, kind?: string | null }): Tensor
 
 /**
- * The positions, int32, at which values keep the vector x sorted.
- * Equal elements come behind them, or before with "right". sorter are the positions that sort x.
+ * The positions, int32, at which the values v keep the vector a sorted.
+ * Equal elements come behind them, or before with "right". sorter are the positions that sort a.
  * @param side left by default
  */
-export function searchsorted(x: Tensor, values: TensorLike, side?: 'left' | 'right', sorter?: TensorLike | null): Tensor
-export function searchsorted(x: Tensor, values: TensorLike, options: { side?: 'left' | 'right', sorter?: TensorLike | null }): Tensor
-export function searchsorted(x: Tensor, options: { values: TensorLike, side?: 'left' | 'right', sorter?: TensorLike | null }): Tensor
+export function searchsorted(a: Tensor, v: TensorLike, side?: 'left' | 'right', sorter?: TensorLike | null): Tensor
+export function searchsorted(a: Tensor, v: TensorLike, options: { side?: 'left' | 'right', sorter?: TensorLike | null }): Tensor
+export function searchsorted(a: Tensor, options: { v: TensorLike, side?: 'left' | 'right', sorter?: TensorLike | null }): Tensor
 
 /**
  * The number of the bin of each element, for ascending or descending edges.
@@ -685,27 +732,27 @@ export function bincount(x: Tensor, options: { weights?: TensorLike | null, minl
  * With density the counts are divided by their sum and the width of the interval.
  * @param bins 10 by default
  */
-export function histogram(x: Tensor, bins?: Operand, range?: readonly number[] | null, weights?: TensorLike | null, density?: boolean): [Tensor, Tensor]
-export function histogram(x: Tensor, bins: Operand, options: { range?: readonly number[] | null, weights?: TensorLike | null, density?: boolean }): [Tensor, Tensor]
-export function histogram(x: Tensor, options: { bins?: Operand, range?: readonly number[] | null, weights?: TensorLike | null, density?: boolean }): [Tensor, Tensor]
+export function histogram(a: Tensor, bins?: Operand, range?: readonly number[] | null, density?: boolean, weights?: TensorLike | null): [Tensor, Tensor]
+export function histogram(a: Tensor, bins: Operand, options: { range?: readonly number[] | null, density?: boolean, weights?: TensorLike | null }): [Tensor, Tensor]
+export function histogram(a: Tensor, options: { bins?: Operand, range?: readonly number[] | null, density?: boolean, weights?: TensorLike | null }): [Tensor, Tensor]
 
 /**
  * The edges of histogram.
  * @param bins 10 by default
  */
-export function histogramBinEdges(x: Tensor, bins?: Operand, range?: readonly number[] | null, weights?: TensorLike | null): Tensor
-export function histogramBinEdges(x: Tensor, bins: Operand, options: { range?: readonly number[] | null, weights?: TensorLike | null }): Tensor
-export function histogramBinEdges(x: Tensor, options: { bins?: Operand, range?: readonly number[] | null, weights?: TensorLike | null }): Tensor
+export function histogramBinEdges(a: Tensor, bins?: Operand, range?: readonly number[] | null, weights?: TensorLike | null): Tensor
+export function histogramBinEdges(a: Tensor, bins: Operand, options: { range?: readonly number[] | null, weights?: TensorLike | null }): Tensor
+export function histogramBinEdges(a: Tensor, options: { bins?: Operand, range?: readonly number[] | null, weights?: TensorLike | null }): Tensor
 
 /**
- * The distinct elements in ascending order.
+ * The distinct elements, or slices along an axis, in ascending order.
  * Also where each is first in the flattened array, the position of each element in them, and how often each is there. NaN is equal
  * to none unless equalNan.
  * @param size 0 or more
  */
-export function uniqueAll(x: Tensor, size?: number | null, fillValue?: Scalar | null, equalNan?: boolean): [Tensor, Tensor, Tensor, Tensor]
-export function uniqueAll(x: Tensor, size: number | null, options: { fillValue?: Scalar | null, equalNan?: boolean }): [Tensor, Tensor, Tensor, Tensor]
-export function uniqueAll(x: Tensor, options: { size?: number | null, fillValue?: Scalar | null, equalNan?: boolean }): [Tensor, Tensor, Tensor, Tensor]
+export function uniqueAll(x: Tensor, size?: number | null, fillValue?: Scalar | null, equalNan?: boolean, axis?: number | null): [Tensor, Tensor, Tensor, Tensor]
+export function uniqueAll(x: Tensor, size: number | null, options: { fillValue?: Scalar | null, equalNan?: boolean, axis?: number | null }): [Tensor, Tensor, Tensor, Tensor]
+export function uniqueAll(x: Tensor, options: { size?: number | null, fillValue?: Scalar | null, equalNan?: boolean, axis?: number | null }): [Tensor, Tensor, Tensor, Tensor]
 
 /**
  * The distinct elements in ascending order. NaN is equal to none unless equalNan.
@@ -719,79 +766,81 @@ export function uniqueValues(x: Tensor, options: { size?: number | null, fillVal
  * The distinct elements of both arrays in ascending order.
  * @param size 0 or more
  */
-export function union1d(x: Tensor, y: TensorLike, size?: number | null, fillValue?: Scalar | null): Tensor
-export function union1d(x: Tensor, y: TensorLike, options: { size?: number | null, fillValue?: Scalar | null }): Tensor
-export function union1d(x: Tensor, options: { y: TensorLike, size?: number | null, fillValue?: Scalar | null }): Tensor
+export function union1d(ar1: Tensor, ar2: TensorLike, size?: number | null, fillValue?: Scalar | null): Tensor
+export function union1d(ar1: Tensor, ar2: TensorLike, options: { size?: number | null, fillValue?: Scalar | null }): Tensor
+export function union1d(ar1: Tensor, options: { ar2: TensorLike, size?: number | null, fillValue?: Scalar | null }): Tensor
 
 /**
  * The distinct elements that are in both arrays, in ascending order.
  * @param size 0 or more
  */
-export function intersect1d(x: Tensor, y: TensorLike, size?: number | null, fillValue?: Scalar | null): Tensor
-export function intersect1d(x: Tensor, y: TensorLike, options: { size?: number | null, fillValue?: Scalar | null }): Tensor
-export function intersect1d(x: Tensor, options: { y: TensorLike, size?: number | null, fillValue?: Scalar | null }): Tensor
+export function intersect1d(ar1: Tensor, ar2: TensorLike, assumeUnique?: boolean, size?: number | null, fillValue?: Scalar | null): Tensor
+export function intersect1d(ar1: Tensor, ar2: TensorLike, options: { assumeUnique?: boolean, size?: number | null, fillValue?: Scalar | null }): Tensor
+export function intersect1d(ar1: Tensor, options: { ar2: TensorLike, assumeUnique?: boolean, size?: number | null, fillValue?: Scalar | null }): Tensor
 
 /**
- * The distinct elements that are not in y, in ascending order.
+ * The distinct elements that are not in ar2, in ascending order.
  * @param size 0 or more
  */
-export function setdiff1d(x: Tensor, y: TensorLike, size?: number | null, fillValue?: Scalar | null): Tensor
-export function setdiff1d(x: Tensor, y: TensorLike, options: { size?: number | null, fillValue?: Scalar | null }): Tensor
-export function setdiff1d(x: Tensor, options: { y: TensorLike, size?: number | null, fillValue?: Scalar | null }): Tensor
+export function setdiff1d(ar1: Tensor, ar2: TensorLike, assumeUnique?: boolean, size?: number | null, fillValue?: Scalar | null): Tensor
+export function setdiff1d(ar1: Tensor, ar2: TensorLike, options: { assumeUnique?: boolean, size?: number | null, fillValue?: Scalar | null }): Tensor
+export function setdiff1d(ar1: Tensor, options: { ar2: TensorLike, assumeUnique?: boolean, size?: number | null, fillValue?: Scalar | null }): Tensor
 
 /**
  * The distinct elements that are in one of the arrays only, in ascending order.
  * @param size 0 or more
  */
-export function setxor1d(x: Tensor, y: TensorLike, size?: number | null, fillValue?: Scalar | null): Tensor
-export function setxor1d(x: Tensor, y: TensorLike, options: { size?: number | null, fillValue?: Scalar | null }): Tensor
-export function setxor1d(x: Tensor, options: { y: TensorLike, size?: number | null, fillValue?: Scalar | null }): Tensor
+export function setxor1d(ar1: Tensor, ar2: TensorLike, assumeUnique?: boolean, size?: number | null, fillValue?: Scalar | null): Tensor
+export function setxor1d(ar1: Tensor, ar2: TensorLike, options: { assumeUnique?: boolean, size?: number | null, fillValue?: Scalar | null }): Tensor
+export function setxor1d(ar1: Tensor, options: { ar2: TensorLike, assumeUnique?: boolean, size?: number | null, fillValue?: Scalar | null }): Tensor
 
-/** Whether each element is one of values: bool. */
-export function isin(x: Tensor, values: TensorLike, invert?: boolean): Tensor
-export function isin(x: Tensor, values: TensorLike, options: { invert?: boolean }): Tensor
-export function isin(x: Tensor, options: { values: TensorLike, invert?: boolean }): Tensor
+/** Whether each element is one of testElements: bool; with invert, whether it is none. */
+export function isin(element: Tensor, testElements: TensorLike, assumeUnique?: boolean, invert?: boolean): Tensor
+export function isin(element: Tensor, testElements: TensorLike, options: { assumeUnique?: boolean, invert?: boolean }): Tensor
+export function isin(element: Tensor, options: { testElements: TensorLike, assumeUnique?: boolean, invert?: boolean }): Tensor
 
 /**
  * The positions of the elements that are not 0, one vector for each axis, int32.
  * @param size 0 or more
  */
-export function nonzero(x: Tensor, size?: number | null, fillValue?: Scalar | null): Tensor[]
-export function nonzero(x: Tensor, size: number | null, options: { fillValue?: Scalar | null }): Tensor[]
-export function nonzero(x: Tensor, options: { size?: number | null, fillValue?: Scalar | null }): Tensor[]
+export function nonzero(a: Tensor, size?: number | null, fillValue?: Scalar | null): Tensor[]
+export function nonzero(a: Tensor, size: number | null, options: { fillValue?: Scalar | null }): Tensor[]
+export function nonzero(a: Tensor, options: { size?: number | null, fillValue?: Scalar | null }): Tensor[]
 
 /**
  * The positions of the elements that are not 0, one element a row, int32.
  * @param size 0 or more
  */
-export function argwhere(x: Tensor, size?: number | null, fillValue?: Scalar | null): Tensor
-export function argwhere(x: Tensor, size: number | null, options: { fillValue?: Scalar | null }): Tensor
-export function argwhere(x: Tensor, options: { size?: number | null, fillValue?: Scalar | null }): Tensor
+export function argwhere(a: Tensor, size?: number | null, fillValue?: Scalar | null): Tensor
+export function argwhere(a: Tensor, size: number | null, options: { fillValue?: Scalar | null }): Tensor
+export function argwhere(a: Tensor, options: { size?: number | null, fillValue?: Scalar | null }): Tensor
 
 /**
  * The positions of the elements of the flattened array that are not 0, int32.
  * @param size 0 or more
  */
-export function flatnonzero(x: Tensor, size?: number | null, fillValue?: Scalar | null): Tensor
-export function flatnonzero(x: Tensor, size: number | null, options: { fillValue?: Scalar | null }): Tensor
-export function flatnonzero(x: Tensor, options: { size?: number | null, fillValue?: Scalar | null }): Tensor
+export function flatnonzero(a: Tensor, size?: number | null, fillValue?: Scalar | null): Tensor
+export function flatnonzero(a: Tensor, size: number | null, options: { fillValue?: Scalar | null }): Tensor
+export function flatnonzero(a: Tensor, options: { size?: number | null, fillValue?: Scalar | null }): Tensor
 
 /**
- * The elements of x where condition is true, as a vector.
+ * The elements of arr where condition is true, as a vector.
  * @param size 0 or more
  */
-export function extract(condition: Tensor, x: TensorLike, size?: number | null, fillValue?: Scalar | null): Tensor
-export function extract(condition: Tensor, x: TensorLike, options: { size?: number | null, fillValue?: Scalar | null }): Tensor
-export function extract(condition: Tensor, options: { x: TensorLike, size?: number | null, fillValue?: Scalar | null }): Tensor
+export function extract(condition: Tensor, arr: TensorLike, size?: number | null, fillValue?: Scalar | null): Tensor
+export function extract(condition: Tensor, arr: TensorLike, options: { size?: number | null, fillValue?: Scalar | null }): Tensor
+export function extract(condition: Tensor, options: { arr: TensorLike, size?: number | null, fillValue?: Scalar | null }): Tensor
 
 /**
  * The elements at indices along an axis, or of the flattened array.
  * Negative ones count from the end. The axis becomes those of indices. An index out of bounds is an error if index is already
- * computed. In a lazy index it gives 0.
+ * computed. In a lazy index it gives 0. mode "clip" moves indices out of range to the edge, "wrap" counts them anew from 0. With
+ * "fill" they give fillValue: NaN, the least integer of a signed and the greatest one of another type, or true unless given.
+ * @param mode raise by default
  */
-export function take(x: Tensor, indices: TensorLike, axis?: number | null): Tensor
-export function take(x: Tensor, indices: TensorLike, options: { axis?: number | null }): Tensor
-export function take(x: Tensor, options: { indices: TensorLike, axis?: number | null }): Tensor
+export function take(a: Tensor, indices: TensorLike, axis?: number | null, mode?: 'raise' | 'clip' | 'wrap' | 'fill', fillValue?: Scalar | null): Tensor
+export function take(a: Tensor, indices: TensorLike, options: { axis?: number | null, mode?: 'raise' | 'clip' | 'wrap' | 'fill', fillValue?: Scalar | null }): Tensor
+export function take(a: Tensor, options: { indices: TensorLike, axis?: number | null, mode?: 'raise' | 'clip' | 'wrap' | 'fill', fillValue?: Scalar | null }): Tensor
 
 /**
  * The element at the index in each place along an axis.
@@ -799,25 +848,29 @@ export function take(x: Tensor, options: { indices: TensorLike, axis?: number | 
  * index it gives 0.
  * @param axis -1 by default
  */
-export function takeAlongAxis(x: Tensor, indices: TensorLike, axis?: number): Tensor
-export function takeAlongAxis(x: Tensor, indices: TensorLike, options: { axis?: number }): Tensor
-export function takeAlongAxis(x: Tensor, options: { indices: TensorLike, axis?: number }): Tensor
+export function takeAlongAxis(arr: Tensor, indices: TensorLike, axis?: number): Tensor
+export function takeAlongAxis(arr: Tensor, indices: TensorLike, options: { axis?: number }): Tensor
+export function takeAlongAxis(arr: Tensor, options: { indices: TensorLike, axis?: number }): Tensor
 
 /**
  * The array with values in the places that takeAlongAxis takes.
  * An index out of bounds is an error if it is already computed. In a lazy tensor it writes nothing.
  */
-export function putAlongAxis(x: Tensor, indices: TensorLike, values: Operand, axis: number): Tensor
-export function putAlongAxis(x: Tensor, indices: TensorLike, options: { values: Operand, axis: number }): Tensor
-export function putAlongAxis(x: Tensor, options: { indices: TensorLike, values: Operand, axis: number }): Tensor
+export function putAlongAxis(arr: Tensor, indices: TensorLike, values: Operand, axis: number, inplace?: boolean): Tensor
+export function putAlongAxis(arr: Tensor, indices: TensorLike, options: { values: Operand, axis: number, inplace?: boolean }): Tensor
+export function putAlongAxis(arr: Tensor, indices: TensorLike, values: Operand, axis: number, options: { inplace?: boolean }): Tensor
+export function putAlongAxis(arr: Tensor, options: { indices: TensorLike, values: Operand, axis: number, inplace?: boolean }): Tensor
 
 /**
- * The array with values at indices of the flattened array, repeated as needed.
- * An index out of bounds is an error if it is already computed. In a lazy tensor it writes nothing.
+ * The array with the values v at the positions ind of the flattened array, repeated as needed.
+ * An index out of bounds is an error if it is already computed. In a lazy tensor it writes nothing. mode "clip" moves indices out of
+ * range to the edge, "wrap" counts them anew from 0.
+ * @param mode raise by default
  */
-export function put(x: Tensor, indices: TensorLike, values: Operand): Tensor
-export function put(x: Tensor, indices: TensorLike, options: { values: Operand }): Tensor
-export function put(x: Tensor, options: { indices: TensorLike, values: Operand }): Tensor
+export function put(a: Tensor, ind: TensorLike, v: Operand, mode?: 'raise' | 'clip' | 'wrap', inplace?: boolean): Tensor
+export function put(a: Tensor, ind: TensorLike, options: { v: Operand, mode?: 'raise' | 'clip' | 'wrap', inplace?: boolean }): Tensor
+export function put(a: Tensor, ind: TensorLike, v: Operand, options: { mode?: 'raise' | 'clip' | 'wrap', inplace?: boolean }): Tensor
+export function put(a: Tensor, options: { ind: TensorLike, v: Operand, mode?: 'raise' | 'clip' | 'wrap', inplace?: boolean }): Tensor
 
 /**
  * The positions along the axes of a shape, a tensor for each, of places in row-major order.
@@ -839,102 +892,102 @@ export function ravelMultiIndex(positions: readonly Tensor[], options: { dims: P
  * The positions of the lower triangle of a matrix, up to its diagonal k, int32.
  * @param k 0 by default
  */
-export function trilIndicesFrom(x: Tensor, k?: number | { k?: number }): [Tensor, Tensor]
+export function trilIndicesFrom(arr: Tensor, k?: number | { k?: number }): [Tensor, Tensor]
 
 /**
  * The positions of the upper triangle of a matrix, from its diagonal k on, int32.
  * @param k 0 by default
  */
-export function triuIndicesFrom(x: Tensor, k?: number | { k?: number }): [Tensor, Tensor]
+export function triuIndicesFrom(arr: Tensor, k?: number | { k?: number }): [Tensor, Tensor]
 
 /**
  * The array with val on its diagonal: the elements with one index along all axes.
  * With wrap, the diagonal of a tall matrix begins anew below it.
  */
-export function fillDiagonal(x: Tensor, val: Operand, wrap?: boolean): Tensor
-export function fillDiagonal(x: Tensor, val: Operand, options: { wrap?: boolean }): Tensor
-export function fillDiagonal(x: Tensor, options: { val: Operand, wrap?: boolean }): Tensor
+export function fillDiagonal(a: Tensor, val: Operand, wrap?: boolean, inplace?: boolean): Tensor
+export function fillDiagonal(a: Tensor, val: Operand, options: { wrap?: boolean, inplace?: boolean }): Tensor
+export function fillDiagonal(a: Tensor, options: { val: Operand, wrap?: boolean, inplace?: boolean }): Tensor
 
 /** The array without the elements at positions along an axis, or of the flattened array. */
-export function delete_(x: Tensor, obj: PerAxis, axis?: number | null): Tensor
-export function delete_(x: Tensor, obj: PerAxis, options: { axis?: number | null }): Tensor
-export function delete_(x: Tensor, options: { obj: PerAxis, axis?: number | null }): Tensor
+export function delete_(arr: Tensor, obj: PerAxis, axis?: number | null): Tensor
+export function delete_(arr: Tensor, obj: PerAxis, options: { axis?: number | null }): Tensor
+export function delete_(arr: Tensor, options: { obj: PerAxis, axis?: number | null }): Tensor
 
 /** The array with values in front of positions along an axis, or of the flattened array. */
-export function insert(x: Tensor, obj: PerAxis, values: Operand, axis?: number | null): Tensor
-export function insert(x: Tensor, obj: PerAxis, options: { values: Operand, axis?: number | null }): Tensor
-export function insert(x: Tensor, obj: PerAxis, values: Operand, options: { axis?: number | null }): Tensor
-export function insert(x: Tensor, options: { obj: PerAxis, values: Operand, axis?: number | null }): Tensor
+export function insert(arr: Tensor, obj: PerAxis, values: Operand, axis?: number | null): Tensor
+export function insert(arr: Tensor, obj: PerAxis, options: { values: Operand, axis?: number | null }): Tensor
+export function insert(arr: Tensor, obj: PerAxis, values: Operand, options: { axis?: number | null }): Tensor
+export function insert(arr: Tensor, options: { obj: PerAxis, values: Operand, axis?: number | null }): Tensor
 
 /** The axes in another order, reversed unless given. */
-export function permuteDims(x: Tensor, axes?: Axes | { axes?: Axes }): Tensor
+export function permuteDims(a: Tensor, axes?: Axes | { axes?: Axes }): Tensor
 
 /** Axes moved to other places; the others keep their order. */
-export function moveaxis(x: Tensor, source: PerAxis, destination: PerAxis): Tensor
-export function moveaxis(x: Tensor, source: PerAxis, options: { destination: PerAxis }): Tensor
-export function moveaxis(x: Tensor, options: { source: PerAxis, destination: PerAxis }): Tensor
+export function moveaxis(a: Tensor, source: PerAxis, destination: PerAxis): Tensor
+export function moveaxis(a: Tensor, source: PerAxis, options: { destination: PerAxis }): Tensor
+export function moveaxis(a: Tensor, options: { source: PerAxis, destination: PerAxis }): Tensor
 
 /**
  * An axis moved in front of the axis start.
  * @param start 0 by default
  */
-export function rollaxis(x: Tensor, axis: number, start?: number): Tensor
-export function rollaxis(x: Tensor, axis: number, options: { start?: number }): Tensor
-export function rollaxis(x: Tensor, options: { axis: number, start?: number }): Tensor
+export function rollaxis(a: Tensor, axis: number, start?: number): Tensor
+export function rollaxis(a: Tensor, axis: number, options: { start?: number }): Tensor
+export function rollaxis(a: Tensor, options: { axis: number, start?: number }): Tensor
 
 /** The elements in row-major order in another shape, repeated or cut off as needed. */
-export function resize(x: Tensor, newShape: Size | readonly Size[] | { newShape: Size | readonly Size[] }): Tensor
+export function resize(a: Tensor, newShape: Size | readonly Size[] | { newShape: Size | readonly Size[] }): Tensor
 
 /** Two axes exchanged. */
-export function swapaxes(x: Tensor, axis1: number, axis2: number): Tensor
-export function swapaxes(x: Tensor, axis1: number, options: { axis2: number }): Tensor
-export function swapaxes(x: Tensor, options: { axis1: number, axis2: number }): Tensor
+export function swapaxes(a: Tensor, axis1: number, axis2: number): Tensor
+export function swapaxes(a: Tensor, axis1: number, options: { axis2: number }): Tensor
+export function swapaxes(a: Tensor, options: { axis1: number, axis2: number }): Tensor
 
 /** The last two axes exchanged. */
 export function matrixTranspose(x: Tensor): Tensor
 
 /** The order of elements along axes reversed, all axes unless given. */
-export function flip(x: Tensor, axis?: Axes | { axis?: Axes }): Tensor
+export function flip(m: Tensor, axis?: Axes | { axis?: Axes }): Tensor
 
 /**
  * The array turned by k quarters of a turn, from the first of two axes to the second.
  * @param k 1 by default
  * @param axes [0, 1] by default
  */
-export function rot90(x: Tensor, k?: number, axes?: PerAxis): Tensor
-export function rot90(x: Tensor, k: number, options: { axes?: PerAxis }): Tensor
-export function rot90(x: Tensor, options: { k?: number, axes?: PerAxis }): Tensor
+export function rot90(m: Tensor, k?: number, axes?: PerAxis): Tensor
+export function rot90(m: Tensor, k: number, options: { axes?: PerAxis }): Tensor
+export function rot90(m: Tensor, options: { k?: number, axes?: PerAxis }): Tensor
 
 /** Elements shifted along axes, cyclically; in the flattened array unless axes are given. */
-export function roll(x: Tensor, shift: PerAxis, axis?: Axes): Tensor
-export function roll(x: Tensor, shift: PerAxis, options: { axis?: Axes }): Tensor
-export function roll(x: Tensor, options: { shift: PerAxis, axis?: Axes }): Tensor
+export function roll(a: Tensor, shift: PerAxis, axis?: Axes): Tensor
+export function roll(a: Tensor, shift: PerAxis, options: { axis?: Axes }): Tensor
+export function roll(a: Tensor, options: { shift: PerAxis, axis?: Axes }): Tensor
 
 /** The array without axes of size 1. */
-export function squeeze(x: Tensor, axis?: Axes | { axis?: Axes }): Tensor
+export function squeeze(a: Tensor, axis?: Axes | { axis?: Axes }): Tensor
 
 /**
  * The array with axes of size 1 inserted.
  * @param axis 0 by default
  */
-export function expandDims(x: Tensor, axis?: PerAxis | { axis?: PerAxis }): Tensor
+export function expandDims(a: Tensor, axis?: PerAxis | { axis?: PerAxis }): Tensor
 
 /** The array with axes of size 1 repeated up to a shape. */
 export function broadcastTo(x: Tensor, shape: Size | readonly Size[] | { shape: Size | readonly Size[] }): Tensor
 
 /** The elements as a vector, in row-major order. */
-export function ravel(x: Tensor): Tensor
+export function ravel(a: Tensor): Tensor
 
 /** The array repeated along each axis. */
-export function tile(x: Tensor, repetitions: PerAxis | { repetitions: PerAxis }): Tensor
+export function tile(A: Tensor, reps: PerAxis | { reps: PerAxis }): Tensor
 
 /**
  * Each element repeated along an axis, or of the flattened array.
  * repeats is one number, or one for each element.
  */
-export function repeat(x: Tensor, repeats: PerAxis, axis?: number | null): Tensor
-export function repeat(x: Tensor, repeats: PerAxis, options: { axis?: number | null }): Tensor
-export function repeat(x: Tensor, options: { repeats: PerAxis, axis?: number | null }): Tensor
+export function repeat(a: Tensor, repeats: PerAxis, axis?: number | null): Tensor
+export function repeat(a: Tensor, repeats: PerAxis, options: { axis?: number | null }): Tensor
+export function repeat(a: Tensor, options: { repeats: PerAxis, axis?: number | null }): Tensor
 
 /**
  * Arrays joined along an axis; flattened and joined without one.
@@ -958,13 +1011,13 @@ export function unstack(x: Tensor, axis?: number | { axis?: number }): Tensor[]
  * The lower triangle of the last two axes, 0 elsewhere.
  * @param k 0 by default
  */
-export function tril(x: Tensor, k?: number | { k?: number }): Tensor
+export function tril(m: Tensor, k?: number | { k?: number }): Tensor
 
 /**
  * The upper triangle of the last two axes, 0 elsewhere.
  * @param k 0 by default
  */
-export function triu(x: Tensor, k?: number | { k?: number }): Tensor
+export function triu(m: Tensor, k?: number | { k?: number }): Tensor
 
 /**
  * The diagonal of two axes, as a new last axis.
@@ -972,9 +1025,9 @@ export function triu(x: Tensor, k?: number | { k?: number }): Tensor
  * @param axis1 0 by default
  * @param axis2 1 by default
  */
-export function diagonal(x: Tensor, offset?: number, axis1?: number, axis2?: number): Tensor
-export function diagonal(x: Tensor, offset: number, options: { axis1?: number, axis2?: number }): Tensor
-export function diagonal(x: Tensor, options: { offset?: number, axis1?: number, axis2?: number }): Tensor
+export function diagonal(a: Tensor, offset?: number, axis1?: number, axis2?: number): Tensor
+export function diagonal(a: Tensor, offset: number, options: { axis1?: number, axis2?: number }): Tensor
+export function diagonal(a: Tensor, options: { offset?: number, axis1?: number, axis2?: number }): Tensor
 
 /**
  * The sum of the diagonal of two axes.
@@ -982,38 +1035,38 @@ export function diagonal(x: Tensor, options: { offset?: number, axis1?: number, 
  * @param axis1 0 by default
  * @param axis2 1 by default
  */
-export function trace(x: Tensor, offset?: number, axis1?: number, axis2?: number, dtype?: DTypeLike | null): Tensor
-export function trace(x: Tensor, offset: number, options: { axis1?: number, axis2?: number, dtype?: DTypeLike | null }): Tensor
-export function trace(x: Tensor, options: { offset?: number, axis1?: number, axis2?: number, dtype?: DTypeLike | null }): Tensor
+export function trace(a: Tensor, offset?: number, axis1?: number, axis2?: number, dtype?: DTypeLike | null): Tensor
+export function trace(a: Tensor, offset: number, options: { axis1?: number, axis2?: number, dtype?: DTypeLike | null }): Tensor
+export function trace(a: Tensor, options: { offset?: number, axis1?: number, axis2?: number, dtype?: DTypeLike | null }): Tensor
 
 /**
  * The matrix with a vector on its diagonal k, or the diagonal k of a matrix.
  * @param k 0 by default
  */
-export function diag(x: Tensor, k?: number | { k?: number }): Tensor
+export function diag(v: Tensor, k?: number | { k?: number }): Tensor
 
 /**
  * The matrix with the elements of the flattened array on its diagonal k.
  * @param k 0 by default
  */
-export function diagflat(x: Tensor, k?: number | { k?: number }): Tensor
+export function diagflat(v: Tensor, k?: number | { k?: number }): Tensor
 
 /**
  * The bits of elements that are not 0, eight to a byte along an axis, uint8.
  * @param bitorder big by default
  */
-export function packbits(x: Tensor, axis?: number | null, bitorder?: 'big' | 'little'): Tensor
-export function packbits(x: Tensor, axis: number | null, options: { bitorder?: 'big' | 'little' }): Tensor
-export function packbits(x: Tensor, options: { axis?: number | null, bitorder?: 'big' | 'little' }): Tensor
+export function packbits(a: Tensor, axis?: number | null, bitorder?: 'big' | 'little'): Tensor
+export function packbits(a: Tensor, axis: number | null, options: { bitorder?: 'big' | 'little' }): Tensor
+export function packbits(a: Tensor, options: { axis?: number | null, bitorder?: 'big' | 'little' }): Tensor
 
 /**
  * The bits of bytes along an axis, uint8: all, or the first count.
  * A count below 0 leaves out so many at the end.
  * @param bitorder big by default
  */
-export function unpackbits(x: Tensor, axis?: number | null, count?: number | null, bitorder?: 'big' | 'little'): Tensor
-export function unpackbits(x: Tensor, axis: number | null, options: { count?: number | null, bitorder?: 'big' | 'little' }): Tensor
-export function unpackbits(x: Tensor, options: { axis?: number | null, count?: number | null, bitorder?: 'big' | 'little' }): Tensor
+export function unpackbits(a: Tensor, axis?: number | null, count?: number | null, bitorder?: 'big' | 'little'): Tensor
+export function unpackbits(a: Tensor, axis: number | null, options: { count?: number | null, bitorder?: 'big' | 'little' }): Tensor
+export function unpackbits(a: Tensor, options: { axis?: number | null, count?: number | null, bitorder?: 'big' | 'little' }): Tensor
 
 /**
  * The matrix product of the last two axes.
@@ -1026,9 +1079,9 @@ export function matmul(x: Tensor, y: TensorLike | { y: TensorLike }): Tensor
  * axes are those of x beside yAxes of y; alone, a number of the last axes of x and the first of y.
  * @param axes 2 by default
  */
-export function tensordot(x: Tensor, y: TensorLike, axes?: PerAxis, yAxes?: PerAxis | null): Tensor
-export function tensordot(x: Tensor, y: TensorLike, options: { axes?: PerAxis, yAxes?: PerAxis | null }): Tensor
-export function tensordot(x: Tensor, options: { y: TensorLike, axes?: PerAxis, yAxes?: PerAxis | null }): Tensor
+export function tensordot(a: Tensor, y: TensorLike, axes?: PerAxis, yAxes?: PerAxis | null): Tensor
+export function tensordot(a: Tensor, y: TensorLike, options: { axes?: PerAxis, yAxes?: PerAxis | null }): Tensor
+export function tensordot(a: Tensor, options: { y: TensorLike, axes?: PerAxis, yAxes?: PerAxis | null }): Tensor
 
 /**
  * The sum of products along an axis, with the conjugate of x.
@@ -1045,34 +1098,38 @@ export function matvec(x: Tensor, y: TensorLike | { y: TensorLike }): Tensor
 export function vecmat(x: Tensor, y: TensorLike | { y: TensorLike }): Tensor
 
 /** The products of all elements of two vectors. */
-export function outer(x: Tensor, y: TensorLike | { y: TensorLike }): Tensor
+export function outer(a: Tensor, b: TensorLike | { b: TensorLike }): Tensor
 
 /** The product of Kronecker. */
-export function kron(x: Tensor, y: Operand | { y: Operand }): Tensor
+export function kron(a: Tensor, b: TensorLike | { b: TensorLike }): Tensor
 
 /**
- * The cross product of vectors of 3 along an axis.
- * @param axis -1 by default
+ * The cross product of vectors of 2 or 3.
+ * They lie along axisa and axisb, the result along axisc; or all along axis. Two vectors of 2 have one number, the third of their
+ * product.
+ * @param axisa -1 by default
+ * @param axisb -1 by default
+ * @param axisc -1 by default
  */
-export function cross(x: Tensor, y: TensorLike, axis?: number): Tensor
-export function cross(x: Tensor, y: TensorLike, options: { axis?: number }): Tensor
-export function cross(x: Tensor, options: { y: TensorLike, axis?: number }): Tensor
+export function cross(a: Tensor, b: TensorLike, axisa?: number, axisb?: number, axisc?: number, axis?: number | null): Tensor
+export function cross(a: Tensor, b: TensorLike, options: { axisa?: number, axisb?: number, axisc?: number, axis?: number | null }): Tensor
+export function cross(a: Tensor, options: { b: TensorLike, axisa?: number, axisb?: number, axisc?: number, axis?: number | null }): Tensor
 
 /**
  * The convolution of two vectors: all of it, as long as the longer one, or without edges.
  * @param mode full by default
  */
-export function convolve(x: Tensor, y: TensorLike, mode?: 'full' | 'same' | 'valid'): Tensor
-export function convolve(x: Tensor, y: TensorLike, options: { mode?: 'full' | 'same' | 'valid' }): Tensor
-export function convolve(x: Tensor, options: { y: TensorLike, mode?: 'full' | 'same' | 'valid' }): Tensor
+export function convolve(a: Tensor, v: TensorLike, mode?: 'full' | 'same' | 'valid'): Tensor
+export function convolve(a: Tensor, v: TensorLike, options: { mode?: 'full' | 'same' | 'valid' }): Tensor
+export function convolve(a: Tensor, options: { v: TensorLike, mode?: 'full' | 'same' | 'valid' }): Tensor
 
 /**
- * The correlation of two vectors: convolve with y reversed and conjugate.
+ * The correlation of two vectors: convolve with v reversed and conjugate.
  * @param mode valid by default
  */
-export function correlate(x: Tensor, y: TensorLike, mode?: 'full' | 'same' | 'valid'): Tensor
-export function correlate(x: Tensor, y: TensorLike, options: { mode?: 'full' | 'same' | 'valid' }): Tensor
-export function correlate(x: Tensor, options: { y: TensorLike, mode?: 'full' | 'same' | 'valid' }): Tensor
+export function correlate(a: Tensor, v: TensorLike, mode?: 'full' | 'same' | 'valid'): Tensor
+export function correlate(a: Tensor, v: TensorLike, options: { mode?: 'full' | 'same' | 'valid' }): Tensor
+export function correlate(a: Tensor, options: { v: TensorLike, mode?: 'full' | 'same' | 'valid' }): Tensor
 
 /** The polynomial with coefficients p, the highest first, at x. */
 export function polyval(p: Tensor, x: Operand | { x: Operand }): Tensor
@@ -1087,15 +1144,15 @@ export function roots(p: Tensor, stripZeros?: boolean | { stripZeros?: boolean }
 
 /**
  * The quotient and the remainder of polynomials, by their coefficients.
- * The remainder has as many as p. The first coefficient of q must not be 0.
+ * The remainder has as many as u. The first coefficient of v must not be 0.
  */
-export function polydiv(p: Tensor, q: TensorLike | { q: TensorLike }): [Tensor, Tensor]
+export function polydiv(u: Tensor, v: TensorLike | { v: TensorLike }): [Tensor, Tensor]
 
 /**
- * The coefficients, the highest first, of the polynomial with the roots x.
+ * The coefficients, the highest first, of the polynomial with these roots.
  * Of a square matrix it is the characteristic polynomial.
  */
-export function poly(x: Tensor): Tensor
+export function poly(seq_of_zeros: Tensor): Tensor
 
 /**
  * The coefficients of the polynomial of degree deg that is nearest to y at x.
@@ -1109,13 +1166,13 @@ export function polyfit(x: Tensor, y: TensorLike, deg: number, options: { w?: Te
 export function polyfit(x: Tensor, options: { y: TensorLike, deg: number, w?: TensorLike | null }): Tensor
 
 /** The sum of polynomials, by their coefficients. */
-export function polyadd(p: Tensor, q: TensorLike | { q: TensorLike }): Tensor
+export function polyadd(a1: Tensor, a2: TensorLike | { a2: TensorLike }): Tensor
 
 /** The difference of polynomials, by their coefficients. */
-export function polysub(p: Tensor, q: TensorLike | { q: TensorLike }): Tensor
+export function polysub(a1: Tensor, a2: TensorLike | { a2: TensorLike }): Tensor
 
 /** The product of polynomials, by their coefficients. */
-export function polymul(p: Tensor, q: TensorLike | { q: TensorLike }): Tensor
+export function polymul(a1: Tensor, a2: TensorLike | { a2: TensorLike }): Tensor
 
 /**
  * The derivative of order m of a polynomial.

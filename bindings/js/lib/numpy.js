@@ -6,12 +6,12 @@
 const { tensorOf } = require('./base.js')
 const { functionOf } = require('./call.js')
 
-function real (x, ...args) {
-  return functionOf('numpy.real').one(tensorOf(x, 'numpy.real: x'), args)
+function real (val, ...args) {
+  return functionOf('numpy.real').one(tensorOf(val, 'numpy.real: val'), args)
 }
 
-function imag (x, ...args) {
-  return functionOf('numpy.imag').one(tensorOf(x, 'numpy.imag: x'), args)
+function imag (val, ...args) {
+  return functionOf('numpy.imag').one(tensorOf(val, 'numpy.imag: val'), args)
 }
 
 function conj (x, ...args) {
@@ -230,8 +230,8 @@ function fmod (x, ...args) {
   return functionOf('numpy.fmod', 'y:t').one(tensorOf(x, 'numpy.fmod: x'), args)
 }
 
-function angle (x, ...args) {
-  return functionOf('numpy.angle', 'deg:b').one(tensorOf(x, 'numpy.angle: x'), args)
+function angle (z, ...args) {
+  return functionOf('numpy.angle', 'deg:b').one(tensorOf(z, 'numpy.angle: z'), args)
 }
 
 function ceil (x, ...args) {
@@ -246,8 +246,8 @@ function trunc (x, ...args) {
   return functionOf('numpy.trunc').one(tensorOf(x, 'numpy.trunc: x'), args)
 }
 
-function round (x, ...args) {
-  return functionOf('numpy.round', 'decimals').one(tensorOf(x, 'numpy.round: x'), args)
+function round (a, ...args) {
+  return functionOf('numpy.round', 'decimals').one(tensorOf(a, 'numpy.round: a'), args)
 }
 
 function abs (x, ...args) {
@@ -303,7 +303,7 @@ function bitwiseCount (x, ...args) {
 }
 
 function nanToNum (x, ...args) {
-  return functionOf('numpy.nan_to_num', 'nan posinf neginf').one(tensorOf(x, 'numpy.nanToNum: x'), args)
+  return functionOf('numpy.nan_to_num', 'copy:b nan posinf neginf').one(tensorOf(x, 'numpy.nanToNum: x'), args)
 }
 
 function modf (x, ...args) {
@@ -378,164 +378,164 @@ function divmod (x, ...args) {
   return functionOf('numpy.divmod', 'y:t').all(tensorOf(x, 'numpy.divmod: x'), args)
 }
 
-function isclose (x, ...args) {
-  return functionOf('numpy.isclose', 'y:t rtol atol equalNan:b').one(tensorOf(x, 'numpy.isclose: x'), args)
+function isclose (a, ...args) {
+  return functionOf('numpy.isclose', 'b:t rtol atol equalNan:b').one(tensorOf(a, 'numpy.isclose: a'), args)
 }
 
-function arrayEqual (x, ...args) {
-  return functionOf('numpy.array_equal', 'y:t equalNan:b').one(tensorOf(x, 'numpy.arrayEqual: x'), args)
+function arrayEqual (a1, ...args) {
+  return functionOf('numpy.array_equal', 'a2:t equalNan:b').one(tensorOf(a1, 'numpy.arrayEqual: a1'), args)
 }
 
-function clip (x, ...args) {
-  return functionOf('numpy.clip', 'min:t max:t').one(tensorOf(x, 'numpy.clip: x'), args)
+function clip (a, ...args) {
+  return functionOf('numpy.clip', 'min:t max:t').one(tensorOf(a, 'numpy.clip: a'), args)
 }
 
-function sum (x, ...args) {
-  return functionOf('numpy.sum', 'axis dtype:d keepdims:b').one(tensorOf(x, 'numpy.sum: x'), args)
+function sum (a, ...args) {
+  return functionOf('numpy.sum', 'axis dtype:d keepdims:b initial where:t').one(tensorOf(a, 'numpy.sum: a'), args)
 }
 
-function prod (x, ...args) {
-  return functionOf('numpy.prod', 'axis dtype:d keepdims:b').one(tensorOf(x, 'numpy.prod: x'), args)
+function prod (a, ...args) {
+  return functionOf('numpy.prod', 'axis dtype:d keepdims:b initial where:t').one(tensorOf(a, 'numpy.prod: a'), args)
 }
 
-function max (x, ...args) {
-  return functionOf('numpy.max', 'axis keepdims:b').one(tensorOf(x, 'numpy.max: x'), args)
+function max (a, ...args) {
+  return functionOf('numpy.max', 'axis keepdims:b initial where:t').one(tensorOf(a, 'numpy.max: a'), args)
 }
 
-function min (x, ...args) {
-  return functionOf('numpy.min', 'axis keepdims:b').one(tensorOf(x, 'numpy.min: x'), args)
+function min (a, ...args) {
+  return functionOf('numpy.min', 'axis keepdims:b initial where:t').one(tensorOf(a, 'numpy.min: a'), args)
 }
 
-function mean (x, ...args) {
-  return functionOf('numpy.mean', 'axis keepdims:b dtype:d').one(tensorOf(x, 'numpy.mean: x'), args)
+function mean (a, ...args) {
+  return functionOf('numpy.mean', 'axis dtype:d keepdims:b where:t').one(tensorOf(a, 'numpy.mean: a'), args)
 }
 
-function any (x, ...args) {
-  return functionOf('numpy.any', 'axis keepdims:b').one(tensorOf(x, 'numpy.any: x'), args)
+function any (a, ...args) {
+  return functionOf('numpy.any', 'axis keepdims:b where:t').one(tensorOf(a, 'numpy.any: a'), args)
 }
 
-function all (x, ...args) {
-  return functionOf('numpy.all', 'axis keepdims:b').one(tensorOf(x, 'numpy.all: x'), args)
+function all (a, ...args) {
+  return functionOf('numpy.all', 'axis keepdims:b where:t').one(tensorOf(a, 'numpy.all: a'), args)
 }
 
-function var_ (x, ...args) {
-  return functionOf('numpy.var', 'axis correction keepdims:b ddof dtype:d').one(tensorOf(x, 'numpy.var_: x'), args)
+function var_ (a, ...args) {
+  return functionOf('numpy.var', 'axis dtype:d ddof keepdims:b where:t mean:t correction').one(tensorOf(a, 'numpy.var_: a'), args)
 }
 
-function std (x, ...args) {
-  return functionOf('numpy.std', 'axis correction keepdims:b ddof dtype:d').one(tensorOf(x, 'numpy.std: x'), args)
+function std (a, ...args) {
+  return functionOf('numpy.std', 'axis dtype:d ddof keepdims:b where:t mean:t correction').one(tensorOf(a, 'numpy.std: a'), args)
 }
 
-function argmax (x, ...args) {
-  return functionOf('numpy.argmax', 'axis keepdims:b').one(tensorOf(x, 'numpy.argmax: x'), args)
+function argmax (a, ...args) {
+  return functionOf('numpy.argmax', 'axis keepdims:b').one(tensorOf(a, 'numpy.argmax: a'), args)
 }
 
-function argmin (x, ...args) {
-  return functionOf('numpy.argmin', 'axis keepdims:b').one(tensorOf(x, 'numpy.argmin: x'), args)
+function argmin (a, ...args) {
+  return functionOf('numpy.argmin', 'axis keepdims:b').one(tensorOf(a, 'numpy.argmin: a'), args)
 }
 
-function ptp (x, ...args) {
-  return functionOf('numpy.ptp', 'axis keepdims:b').one(tensorOf(x, 'numpy.ptp: x'), args)
+function ptp (a, ...args) {
+  return functionOf('numpy.ptp', 'axis keepdims:b').one(tensorOf(a, 'numpy.ptp: a'), args)
 }
 
-function countNonzero (x, ...args) {
-  return functionOf('numpy.count_nonzero', 'axis keepdims:b').one(tensorOf(x, 'numpy.countNonzero: x'), args)
+function countNonzero (a, ...args) {
+  return functionOf('numpy.count_nonzero', 'axis keepdims:b').one(tensorOf(a, 'numpy.countNonzero: a'), args)
 }
 
-function quantile (x, ...args) {
-  return functionOf('numpy.quantile', 'q:t axis method keepdims:b').one(tensorOf(x, 'numpy.quantile: x'), args)
+function quantile (a, ...args) {
+  return functionOf('numpy.quantile', 'q:t axis method keepdims:b weights:t').one(tensorOf(a, 'numpy.quantile: a'), args)
 }
 
-function percentile (x, ...args) {
-  return functionOf('numpy.percentile', 'q:t axis method keepdims:b').one(tensorOf(x, 'numpy.percentile: x'), args)
+function percentile (a, ...args) {
+  return functionOf('numpy.percentile', 'q:t axis method keepdims:b weights:t').one(tensorOf(a, 'numpy.percentile: a'), args)
 }
 
-function nanquantile (x, ...args) {
-  return functionOf('numpy.nanquantile', 'q:t axis method keepdims:b').one(tensorOf(x, 'numpy.nanquantile: x'), args)
+function nanquantile (a, ...args) {
+  return functionOf('numpy.nanquantile', 'q:t axis method keepdims:b weights:t').one(tensorOf(a, 'numpy.nanquantile: a'), args)
 }
 
-function nanpercentile (x, ...args) {
-  return functionOf('numpy.nanpercentile', 'q:t axis method keepdims:b').one(tensorOf(x, 'numpy.nanpercentile: x'), args)
+function nanpercentile (a, ...args) {
+  return functionOf('numpy.nanpercentile', 'q:t axis method keepdims:b weights:t').one(tensorOf(a, 'numpy.nanpercentile: a'), args)
 }
 
-function median (x, ...args) {
-  return functionOf('numpy.median', 'axis keepdims:b').one(tensorOf(x, 'numpy.median: x'), args)
+function median (a, ...args) {
+  return functionOf('numpy.median', 'axis keepdims:b').one(tensorOf(a, 'numpy.median: a'), args)
 }
 
-function nanmedian (x, ...args) {
-  return functionOf('numpy.nanmedian', 'axis keepdims:b').one(tensorOf(x, 'numpy.nanmedian: x'), args)
+function nanmedian (a, ...args) {
+  return functionOf('numpy.nanmedian', 'axis keepdims:b').one(tensorOf(a, 'numpy.nanmedian: a'), args)
 }
 
-function nansum (x, ...args) {
-  return functionOf('numpy.nansum', 'axis keepdims:b').one(tensorOf(x, 'numpy.nansum: x'), args)
+function nansum (a, ...args) {
+  return functionOf('numpy.nansum', 'axis dtype:d keepdims:b initial where:t').one(tensorOf(a, 'numpy.nansum: a'), args)
 }
 
-function nanprod (x, ...args) {
-  return functionOf('numpy.nanprod', 'axis keepdims:b').one(tensorOf(x, 'numpy.nanprod: x'), args)
+function nanprod (a, ...args) {
+  return functionOf('numpy.nanprod', 'axis dtype:d keepdims:b initial where:t').one(tensorOf(a, 'numpy.nanprod: a'), args)
 }
 
-function nanmax (x, ...args) {
-  return functionOf('numpy.nanmax', 'axis keepdims:b').one(tensorOf(x, 'numpy.nanmax: x'), args)
+function nanmax (a, ...args) {
+  return functionOf('numpy.nanmax', 'axis keepdims:b initial where:t').one(tensorOf(a, 'numpy.nanmax: a'), args)
 }
 
-function nanmin (x, ...args) {
-  return functionOf('numpy.nanmin', 'axis keepdims:b').one(tensorOf(x, 'numpy.nanmin: x'), args)
+function nanmin (a, ...args) {
+  return functionOf('numpy.nanmin', 'axis keepdims:b initial where:t').one(tensorOf(a, 'numpy.nanmin: a'), args)
 }
 
-function nanmean (x, ...args) {
-  return functionOf('numpy.nanmean', 'axis keepdims:b').one(tensorOf(x, 'numpy.nanmean: x'), args)
+function nanmean (a, ...args) {
+  return functionOf('numpy.nanmean', 'axis dtype:d keepdims:b where:t').one(tensorOf(a, 'numpy.nanmean: a'), args)
 }
 
-function nanvar (x, ...args) {
-  return functionOf('numpy.nanvar', 'axis correction keepdims:b ddof dtype:d').one(tensorOf(x, 'numpy.nanvar: x'), args)
+function nanvar (a, ...args) {
+  return functionOf('numpy.nanvar', 'axis dtype:d ddof keepdims:b where:t mean:t correction').one(tensorOf(a, 'numpy.nanvar: a'), args)
 }
 
-function nanstd (x, ...args) {
-  return functionOf('numpy.nanstd', 'axis correction keepdims:b ddof dtype:d').one(tensorOf(x, 'numpy.nanstd: x'), args)
+function nanstd (a, ...args) {
+  return functionOf('numpy.nanstd', 'axis dtype:d ddof keepdims:b where:t mean:t correction').one(tensorOf(a, 'numpy.nanstd: a'), args)
 }
 
-function nanargmax (x, ...args) {
-  return functionOf('numpy.nanargmax', 'axis keepdims:b').one(tensorOf(x, 'numpy.nanargmax: x'), args)
+function nanargmax (a, ...args) {
+  return functionOf('numpy.nanargmax', 'axis keepdims:b').one(tensorOf(a, 'numpy.nanargmax: a'), args)
 }
 
-function nanargmin (x, ...args) {
-  return functionOf('numpy.nanargmin', 'axis keepdims:b').one(tensorOf(x, 'numpy.nanargmin: x'), args)
+function nanargmin (a, ...args) {
+  return functionOf('numpy.nanargmin', 'axis keepdims:b').one(tensorOf(a, 'numpy.nanargmin: a'), args)
 }
 
-function average (x, ...args) {
-  return functionOf('numpy.average', 'axis weights:t keepdims:b').all(tensorOf(x, 'numpy.average: x'), args)
+function average (a, ...args) {
+  return functionOf('numpy.average', 'axis weights:t keepdims:b').all(tensorOf(a, 'numpy.average: a'), args)
 }
 
-function cumulativeSum (x, ...args) {
-  return functionOf('numpy.cumulative_sum', 'axis dtype:d includeInitial:b').one(tensorOf(x, 'numpy.cumulativeSum: x'), args)
+function cumulativeSum (a, ...args) {
+  return functionOf('numpy.cumulative_sum', 'axis dtype:d includeInitial:b').one(tensorOf(a, 'numpy.cumulativeSum: a'), args)
 }
 
-function cumulativeProd (x, ...args) {
-  return functionOf('numpy.cumulative_prod', 'axis dtype:d includeInitial:b').one(tensorOf(x, 'numpy.cumulativeProd: x'), args)
+function cumulativeProd (a, ...args) {
+  return functionOf('numpy.cumulative_prod', 'axis dtype:d includeInitial:b').one(tensorOf(a, 'numpy.cumulativeProd: a'), args)
 }
 
-function nancumsum (x, ...args) {
-  return functionOf('numpy.nancumsum', 'axis dtype:d includeInitial:b').one(tensorOf(x, 'numpy.nancumsum: x'), args)
+function nancumsum (a, ...args) {
+  return functionOf('numpy.nancumsum', 'axis dtype:d includeInitial:b').one(tensorOf(a, 'numpy.nancumsum: a'), args)
 }
 
-function nancumprod (x, ...args) {
-  return functionOf('numpy.nancumprod', 'axis dtype:d includeInitial:b').one(tensorOf(x, 'numpy.nancumprod: x'), args)
+function nancumprod (a, ...args) {
+  return functionOf('numpy.nancumprod', 'axis dtype:d includeInitial:b').one(tensorOf(a, 'numpy.nancumprod: a'), args)
 }
 
 function cov (m, ...args) {
-  return functionOf('numpy.cov', 'y:t rowvar:b bias:b ddof fweights:t aweights:t').one(tensorOf(m, 'numpy.cov: m'), args)
+  return functionOf('numpy.cov', 'y:t rowvar:b bias:b ddof fweights:t aweights:t dtype:d').one(tensorOf(m, 'numpy.cov: m'), args)
 }
 
 function corrcoef (x, ...args) {
-  return functionOf('numpy.corrcoef', 'y:t rowvar:b').one(tensorOf(x, 'numpy.corrcoef: x'), args)
+  return functionOf('numpy.corrcoef', 'y:t rowvar:b dtype:d').one(tensorOf(x, 'numpy.corrcoef: x'), args)
 }
 
-function diff (x, ...args) {
-  return functionOf('numpy.diff', 'axis n prepend:t append:t').one(tensorOf(x, 'numpy.diff: x'), args)
+function diff (a, ...args) {
+  return functionOf('numpy.diff', 'n axis prepend:t append:t').one(tensorOf(a, 'numpy.diff: a'), args)
 }
 
-function ediff1d (x, ...args) {
-  return functionOf('numpy.ediff1d', 'toEnd:t toBegin:t').one(tensorOf(x, 'numpy.ediff1d: x'), args)
+function ediff1d (ary, ...args) {
+  return functionOf('numpy.ediff1d', 'toEnd:t toBegin:t').one(tensorOf(ary, 'numpy.ediff1d: ary'), args)
 }
 
 function gradient (f, ...args) {
@@ -554,28 +554,28 @@ function interp (x, ...args) {
   return functionOf('numpy.interp', 'xp:t fp:t left right period').one(tensorOf(x, 'numpy.interp: x'), args)
 }
 
-function sort (x, ...args) {
-  return functionOf('numpy.sort', 'axis descending:b stable:b').one(tensorOf(x, 'numpy.sort: x'), args)
+function sort (a, ...args) {
+  return functionOf('numpy.sort', 'axis kind descending:b stable:b').one(tensorOf(a, 'numpy.sort: a'), args)
 }
 
-function argsort (x, ...args) {
-  return functionOf('numpy.argsort', 'axis descending:b stable:b').one(tensorOf(x, 'numpy.argsort: x'), args)
+function argsort (a, ...args) {
+  return functionOf('numpy.argsort', 'axis kind descending:b stable:b').one(tensorOf(a, 'numpy.argsort: a'), args)
 }
 
 function lexsort (...args) {
   return functionOf('numpy.lexsort', 'axis').join(args)
 }
 
-function partition (x, ...args) {
-  return functionOf('numpy.partition', 'kth axis').one(tensorOf(x, 'numpy.partition: x'), args)
+function partition (a, ...args) {
+  return functionOf('numpy.partition', 'kth axis kind').one(tensorOf(a, 'numpy.partition: a'), args)
 }
 
-function argpartition (x, ...args) {
-  return functionOf('numpy.argpartition', 'kth axis').one(tensorOf(x, 'numpy.argpartition: x'), args)
+function argpartition (a, ...args) {
+  return functionOf('numpy.argpartition', 'kth axis kind').one(tensorOf(a, 'numpy.argpartition: a'), args)
 }
 
-function searchsorted (x, ...args) {
-  return functionOf('numpy.searchsorted', 'values:t side sorter:t').one(tensorOf(x, 'numpy.searchsorted: x'), args)
+function searchsorted (a, ...args) {
+  return functionOf('numpy.searchsorted', 'v:t side sorter:t').one(tensorOf(a, 'numpy.searchsorted: a'), args)
 }
 
 function digitize (x, ...args) {
@@ -586,72 +586,72 @@ function bincount (x, ...args) {
   return functionOf('numpy.bincount', 'weights:t minlength length').one(tensorOf(x, 'numpy.bincount: x'), args)
 }
 
-function histogram (x, ...args) {
-  return functionOf('numpy.histogram', 'bins:t range weights:t density:b').all(tensorOf(x, 'numpy.histogram: x'), args)
+function histogram (a, ...args) {
+  return functionOf('numpy.histogram', 'bins:t range density:b weights:t').all(tensorOf(a, 'numpy.histogram: a'), args)
 }
 
-function histogramBinEdges (x, ...args) {
-  return functionOf('numpy.histogram_bin_edges', 'bins:t range weights:t').one(tensorOf(x, 'numpy.histogramBinEdges: x'), args)
+function histogramBinEdges (a, ...args) {
+  return functionOf('numpy.histogram_bin_edges', 'bins:t range weights:t').one(tensorOf(a, 'numpy.histogramBinEdges: a'), args)
 }
 
 function uniqueAll (x, ...args) {
-  return functionOf('numpy.unique_all', 'size fillValue equalNan:b').all(tensorOf(x, 'numpy.uniqueAll: x'), args)
+  return functionOf('numpy.unique_all', 'size fillValue equalNan:b axis').all(tensorOf(x, 'numpy.uniqueAll: x'), args)
 }
 
 function uniqueValues (x, ...args) {
   return functionOf('numpy.unique_values', 'size fillValue equalNan:b').one(tensorOf(x, 'numpy.uniqueValues: x'), args)
 }
 
-function union1d (x, ...args) {
-  return functionOf('numpy.union1d', 'y:t size fillValue').one(tensorOf(x, 'numpy.union1d: x'), args)
+function union1d (ar1, ...args) {
+  return functionOf('numpy.union1d', 'ar2:t size fillValue').one(tensorOf(ar1, 'numpy.union1d: ar1'), args)
 }
 
-function intersect1d (x, ...args) {
-  return functionOf('numpy.intersect1d', 'y:t size fillValue').one(tensorOf(x, 'numpy.intersect1d: x'), args)
+function intersect1d (ar1, ...args) {
+  return functionOf('numpy.intersect1d', 'ar2:t assumeUnique:b size fillValue').one(tensorOf(ar1, 'numpy.intersect1d: ar1'), args)
 }
 
-function setdiff1d (x, ...args) {
-  return functionOf('numpy.setdiff1d', 'y:t size fillValue').one(tensorOf(x, 'numpy.setdiff1d: x'), args)
+function setdiff1d (ar1, ...args) {
+  return functionOf('numpy.setdiff1d', 'ar2:t assumeUnique:b size fillValue').one(tensorOf(ar1, 'numpy.setdiff1d: ar1'), args)
 }
 
-function setxor1d (x, ...args) {
-  return functionOf('numpy.setxor1d', 'y:t size fillValue').one(tensorOf(x, 'numpy.setxor1d: x'), args)
+function setxor1d (ar1, ...args) {
+  return functionOf('numpy.setxor1d', 'ar2:t assumeUnique:b size fillValue').one(tensorOf(ar1, 'numpy.setxor1d: ar1'), args)
 }
 
-function isin (x, ...args) {
-  return functionOf('numpy.isin', 'values:t invert:b').one(tensorOf(x, 'numpy.isin: x'), args)
+function isin (element, ...args) {
+  return functionOf('numpy.isin', 'testElements:t assumeUnique:b invert:b').one(tensorOf(element, 'numpy.isin: element'), args)
 }
 
-function nonzero (x, ...args) {
-  return functionOf('numpy.nonzero', 'size fillValue').all(tensorOf(x, 'numpy.nonzero: x'), args)
+function nonzero (a, ...args) {
+  return functionOf('numpy.nonzero', 'size fillValue').all(tensorOf(a, 'numpy.nonzero: a'), args)
 }
 
-function argwhere (x, ...args) {
-  return functionOf('numpy.argwhere', 'size fillValue').one(tensorOf(x, 'numpy.argwhere: x'), args)
+function argwhere (a, ...args) {
+  return functionOf('numpy.argwhere', 'size fillValue').one(tensorOf(a, 'numpy.argwhere: a'), args)
 }
 
-function flatnonzero (x, ...args) {
-  return functionOf('numpy.flatnonzero', 'size fillValue').one(tensorOf(x, 'numpy.flatnonzero: x'), args)
+function flatnonzero (a, ...args) {
+  return functionOf('numpy.flatnonzero', 'size fillValue').one(tensorOf(a, 'numpy.flatnonzero: a'), args)
 }
 
 function extract (condition, ...args) {
-  return functionOf('numpy.extract', 'x:t size fillValue').one(tensorOf(condition, 'numpy.extract: condition'), args)
+  return functionOf('numpy.extract', 'arr:t size fillValue').one(tensorOf(condition, 'numpy.extract: condition'), args)
 }
 
-function take (x, ...args) {
-  return functionOf('numpy.take', 'indices:t axis').one(tensorOf(x, 'numpy.take: x'), args)
+function take (a, ...args) {
+  return functionOf('numpy.take', 'indices:t axis mode fillValue').one(tensorOf(a, 'numpy.take: a'), args)
 }
 
-function takeAlongAxis (x, ...args) {
-  return functionOf('numpy.take_along_axis', 'indices:t axis').one(tensorOf(x, 'numpy.takeAlongAxis: x'), args)
+function takeAlongAxis (arr, ...args) {
+  return functionOf('numpy.take_along_axis', 'indices:t axis').one(tensorOf(arr, 'numpy.takeAlongAxis: arr'), args)
 }
 
-function putAlongAxis (x, ...args) {
-  return functionOf('numpy.put_along_axis', 'indices:t values:t axis').one(tensorOf(x, 'numpy.putAlongAxis: x'), args)
+function putAlongAxis (arr, ...args) {
+  return functionOf('numpy.put_along_axis', 'indices:t values:t axis inplace:b').one(tensorOf(arr, 'numpy.putAlongAxis: arr'), args)
 }
 
-function put (x, ...args) {
-  return functionOf('numpy.put', 'indices:t values:t').one(tensorOf(x, 'numpy.put: x'), args)
+function put (a, ...args) {
+  return functionOf('numpy.put', 'ind:t v:t mode inplace:b').one(tensorOf(a, 'numpy.put: a'), args)
 }
 
 function unravelIndex (indices, ...args) {
@@ -662,84 +662,84 @@ function ravelMultiIndex (...args) {
   return functionOf('numpy.ravel_multi_index', 'dims mode').join(args)
 }
 
-function trilIndicesFrom (x, ...args) {
-  return functionOf('numpy.tril_indices_from', 'k').all(tensorOf(x, 'numpy.trilIndicesFrom: x'), args)
+function trilIndicesFrom (arr, ...args) {
+  return functionOf('numpy.tril_indices_from', 'k').all(tensorOf(arr, 'numpy.trilIndicesFrom: arr'), args)
 }
 
-function triuIndicesFrom (x, ...args) {
-  return functionOf('numpy.triu_indices_from', 'k').all(tensorOf(x, 'numpy.triuIndicesFrom: x'), args)
+function triuIndicesFrom (arr, ...args) {
+  return functionOf('numpy.triu_indices_from', 'k').all(tensorOf(arr, 'numpy.triuIndicesFrom: arr'), args)
 }
 
-function fillDiagonal (x, ...args) {
-  return functionOf('numpy.fill_diagonal', 'val:t wrap:b').one(tensorOf(x, 'numpy.fillDiagonal: x'), args)
+function fillDiagonal (a, ...args) {
+  return functionOf('numpy.fill_diagonal', 'val:t wrap:b inplace:b').one(tensorOf(a, 'numpy.fillDiagonal: a'), args)
 }
 
-function delete_ (x, ...args) {
-  return functionOf('numpy.delete', 'obj axis').one(tensorOf(x, 'numpy.delete_: x'), args)
+function delete_ (arr, ...args) {
+  return functionOf('numpy.delete', 'obj axis').one(tensorOf(arr, 'numpy.delete_: arr'), args)
 }
 
-function insert (x, ...args) {
-  return functionOf('numpy.insert', 'obj values:t axis').one(tensorOf(x, 'numpy.insert: x'), args)
+function insert (arr, ...args) {
+  return functionOf('numpy.insert', 'obj values:t axis').one(tensorOf(arr, 'numpy.insert: arr'), args)
 }
 
-function permuteDims (x, ...args) {
-  return functionOf('numpy.permute_dims', 'axes').one(tensorOf(x, 'numpy.permuteDims: x'), args)
+function permuteDims (a, ...args) {
+  return functionOf('numpy.permute_dims', 'axes').one(tensorOf(a, 'numpy.permuteDims: a'), args)
 }
 
-function moveaxis (x, ...args) {
-  return functionOf('numpy.moveaxis', 'source destination').one(tensorOf(x, 'numpy.moveaxis: x'), args)
+function moveaxis (a, ...args) {
+  return functionOf('numpy.moveaxis', 'source destination').one(tensorOf(a, 'numpy.moveaxis: a'), args)
 }
 
-function rollaxis (x, ...args) {
-  return functionOf('numpy.rollaxis', 'axis start').one(tensorOf(x, 'numpy.rollaxis: x'), args)
+function rollaxis (a, ...args) {
+  return functionOf('numpy.rollaxis', 'axis start').one(tensorOf(a, 'numpy.rollaxis: a'), args)
 }
 
-function resize (x, ...args) {
-  return functionOf('numpy.resize', 'newShape').one(tensorOf(x, 'numpy.resize: x'), args)
+function resize (a, ...args) {
+  return functionOf('numpy.resize', 'newShape').one(tensorOf(a, 'numpy.resize: a'), args)
 }
 
-function swapaxes (x, ...args) {
-  return functionOf('numpy.swapaxes', 'axis1 axis2').one(tensorOf(x, 'numpy.swapaxes: x'), args)
+function swapaxes (a, ...args) {
+  return functionOf('numpy.swapaxes', 'axis1 axis2').one(tensorOf(a, 'numpy.swapaxes: a'), args)
 }
 
 function matrixTranspose (x, ...args) {
   return functionOf('numpy.matrix_transpose').one(tensorOf(x, 'numpy.matrixTranspose: x'), args)
 }
 
-function flip (x, ...args) {
-  return functionOf('numpy.flip', 'axis').one(tensorOf(x, 'numpy.flip: x'), args)
+function flip (m, ...args) {
+  return functionOf('numpy.flip', 'axis').one(tensorOf(m, 'numpy.flip: m'), args)
 }
 
-function rot90 (x, ...args) {
-  return functionOf('numpy.rot90', 'k axes').one(tensorOf(x, 'numpy.rot90: x'), args)
+function rot90 (m, ...args) {
+  return functionOf('numpy.rot90', 'k axes').one(tensorOf(m, 'numpy.rot90: m'), args)
 }
 
-function roll (x, ...args) {
-  return functionOf('numpy.roll', 'shift axis').one(tensorOf(x, 'numpy.roll: x'), args)
+function roll (a, ...args) {
+  return functionOf('numpy.roll', 'shift axis').one(tensorOf(a, 'numpy.roll: a'), args)
 }
 
-function squeeze (x, ...args) {
-  return functionOf('numpy.squeeze', 'axis').one(tensorOf(x, 'numpy.squeeze: x'), args)
+function squeeze (a, ...args) {
+  return functionOf('numpy.squeeze', 'axis').one(tensorOf(a, 'numpy.squeeze: a'), args)
 }
 
-function expandDims (x, ...args) {
-  return functionOf('numpy.expand_dims', 'axis').one(tensorOf(x, 'numpy.expandDims: x'), args)
+function expandDims (a, ...args) {
+  return functionOf('numpy.expand_dims', 'axis').one(tensorOf(a, 'numpy.expandDims: a'), args)
 }
 
 function broadcastTo (x, ...args) {
   return functionOf('numpy.broadcast_to', 'shape').one(tensorOf(x, 'numpy.broadcastTo: x'), args)
 }
 
-function ravel (x, ...args) {
-  return functionOf('numpy.ravel').one(tensorOf(x, 'numpy.ravel: x'), args)
+function ravel (a, ...args) {
+  return functionOf('numpy.ravel').one(tensorOf(a, 'numpy.ravel: a'), args)
 }
 
-function tile (x, ...args) {
-  return functionOf('numpy.tile', 'repetitions').one(tensorOf(x, 'numpy.tile: x'), args)
+function tile (A, ...args) {
+  return functionOf('numpy.tile', 'reps').one(tensorOf(A, 'numpy.tile: A'), args)
 }
 
-function repeat (x, ...args) {
-  return functionOf('numpy.repeat', 'repeats axis').one(tensorOf(x, 'numpy.repeat: x'), args)
+function repeat (a, ...args) {
+  return functionOf('numpy.repeat', 'repeats axis').one(tensorOf(a, 'numpy.repeat: a'), args)
 }
 
 function concat (...args) {
@@ -754,44 +754,44 @@ function unstack (x, ...args) {
   return functionOf('numpy.unstack', 'axis').all(tensorOf(x, 'numpy.unstack: x'), args)
 }
 
-function tril (x, ...args) {
-  return functionOf('numpy.tril', 'k').one(tensorOf(x, 'numpy.tril: x'), args)
+function tril (m, ...args) {
+  return functionOf('numpy.tril', 'k').one(tensorOf(m, 'numpy.tril: m'), args)
 }
 
-function triu (x, ...args) {
-  return functionOf('numpy.triu', 'k').one(tensorOf(x, 'numpy.triu: x'), args)
+function triu (m, ...args) {
+  return functionOf('numpy.triu', 'k').one(tensorOf(m, 'numpy.triu: m'), args)
 }
 
-function diagonal (x, ...args) {
-  return functionOf('numpy.diagonal', 'offset axis1 axis2').one(tensorOf(x, 'numpy.diagonal: x'), args)
+function diagonal (a, ...args) {
+  return functionOf('numpy.diagonal', 'offset axis1 axis2').one(tensorOf(a, 'numpy.diagonal: a'), args)
 }
 
-function trace (x, ...args) {
-  return functionOf('numpy.trace', 'offset axis1 axis2 dtype:d').one(tensorOf(x, 'numpy.trace: x'), args)
+function trace (a, ...args) {
+  return functionOf('numpy.trace', 'offset axis1 axis2 dtype:d').one(tensorOf(a, 'numpy.trace: a'), args)
 }
 
-function diag (x, ...args) {
-  return functionOf('numpy.diag', 'k').one(tensorOf(x, 'numpy.diag: x'), args)
+function diag (v, ...args) {
+  return functionOf('numpy.diag', 'k').one(tensorOf(v, 'numpy.diag: v'), args)
 }
 
-function diagflat (x, ...args) {
-  return functionOf('numpy.diagflat', 'k').one(tensorOf(x, 'numpy.diagflat: x'), args)
+function diagflat (v, ...args) {
+  return functionOf('numpy.diagflat', 'k').one(tensorOf(v, 'numpy.diagflat: v'), args)
 }
 
-function packbits (x, ...args) {
-  return functionOf('numpy.packbits', 'axis bitorder').one(tensorOf(x, 'numpy.packbits: x'), args)
+function packbits (a, ...args) {
+  return functionOf('numpy.packbits', 'axis bitorder').one(tensorOf(a, 'numpy.packbits: a'), args)
 }
 
-function unpackbits (x, ...args) {
-  return functionOf('numpy.unpackbits', 'axis count bitorder').one(tensorOf(x, 'numpy.unpackbits: x'), args)
+function unpackbits (a, ...args) {
+  return functionOf('numpy.unpackbits', 'axis count bitorder').one(tensorOf(a, 'numpy.unpackbits: a'), args)
 }
 
 function matmul (x, ...args) {
   return functionOf('numpy.matmul', 'y:t').one(tensorOf(x, 'numpy.matmul: x'), args)
 }
 
-function tensordot (x, ...args) {
-  return functionOf('numpy.tensordot', 'y:t axes yAxes').one(tensorOf(x, 'numpy.tensordot: x'), args)
+function tensordot (a, ...args) {
+  return functionOf('numpy.tensordot', 'y:t axes yAxes').one(tensorOf(a, 'numpy.tensordot: a'), args)
 }
 
 function vecdot (x, ...args) {
@@ -806,24 +806,24 @@ function vecmat (x, ...args) {
   return functionOf('numpy.vecmat', 'y:t').one(tensorOf(x, 'numpy.vecmat: x'), args)
 }
 
-function outer (x, ...args) {
-  return functionOf('numpy.outer', 'y:t').one(tensorOf(x, 'numpy.outer: x'), args)
+function outer (a, ...args) {
+  return functionOf('numpy.outer', 'b:t').one(tensorOf(a, 'numpy.outer: a'), args)
 }
 
-function kron (x, ...args) {
-  return functionOf('numpy.kron', 'y:t').one(tensorOf(x, 'numpy.kron: x'), args)
+function kron (a, ...args) {
+  return functionOf('numpy.kron', 'b:t').one(tensorOf(a, 'numpy.kron: a'), args)
 }
 
-function cross (x, ...args) {
-  return functionOf('numpy.cross', 'y:t axis').one(tensorOf(x, 'numpy.cross: x'), args)
+function cross (a, ...args) {
+  return functionOf('numpy.cross', 'b:t axisa axisb axisc axis').one(tensorOf(a, 'numpy.cross: a'), args)
 }
 
-function convolve (x, ...args) {
-  return functionOf('numpy.convolve', 'y:t mode').one(tensorOf(x, 'numpy.convolve: x'), args)
+function convolve (a, ...args) {
+  return functionOf('numpy.convolve', 'v:t mode').one(tensorOf(a, 'numpy.convolve: a'), args)
 }
 
-function correlate (x, ...args) {
-  return functionOf('numpy.correlate', 'y:t mode').one(tensorOf(x, 'numpy.correlate: x'), args)
+function correlate (a, ...args) {
+  return functionOf('numpy.correlate', 'v:t mode').one(tensorOf(a, 'numpy.correlate: a'), args)
 }
 
 function polyval (p, ...args) {
@@ -834,28 +834,28 @@ function roots (p, ...args) {
   return functionOf('numpy.roots', 'stripZeros:b').one(tensorOf(p, 'numpy.roots: p'), args)
 }
 
-function polydiv (p, ...args) {
-  return functionOf('numpy.polydiv', 'q:t').all(tensorOf(p, 'numpy.polydiv: p'), args)
+function polydiv (u, ...args) {
+  return functionOf('numpy.polydiv', 'v:t').all(tensorOf(u, 'numpy.polydiv: u'), args)
 }
 
-function poly (x, ...args) {
-  return functionOf('numpy.poly').one(tensorOf(x, 'numpy.poly: x'), args)
+function poly (seq_of_zeros, ...args) {
+  return functionOf('numpy.poly').one(tensorOf(seq_of_zeros, 'numpy.poly: seq_of_zeros'), args)
 }
 
 function polyfit (x, ...args) {
   return functionOf('numpy.polyfit', 'y:t deg w:t').one(tensorOf(x, 'numpy.polyfit: x'), args)
 }
 
-function polyadd (p, ...args) {
-  return functionOf('numpy.polyadd', 'q:t').one(tensorOf(p, 'numpy.polyadd: p'), args)
+function polyadd (a1, ...args) {
+  return functionOf('numpy.polyadd', 'a2:t').one(tensorOf(a1, 'numpy.polyadd: a1'), args)
 }
 
-function polysub (p, ...args) {
-  return functionOf('numpy.polysub', 'q:t').one(tensorOf(p, 'numpy.polysub: p'), args)
+function polysub (a1, ...args) {
+  return functionOf('numpy.polysub', 'a2:t').one(tensorOf(a1, 'numpy.polysub: a1'), args)
 }
 
-function polymul (p, ...args) {
-  return functionOf('numpy.polymul', 'q:t').one(tensorOf(p, 'numpy.polymul: p'), args)
+function polymul (a1, ...args) {
+  return functionOf('numpy.polymul', 'a2:t').one(tensorOf(a1, 'numpy.polymul: a1'), args)
 }
 
 function polyder (p, ...args) {

@@ -32,5 +32,5 @@ test('options, frequencies and refusals', () => {
   assert.strictEqual(fft.fftfreq(4, { dtype: 'float64' }).dtype, 'float64')
   assert.deepStrictEqual(fft.fftshift(fft.fftfreq(4)).tolist(), [-0.5, -0.25, 0, 0.25])
   assert.throws(() => fft.fft(new Tensor([1]), { n: 0 }), /fft\.fft: n: 0, expected 1 or more/)
-  assert.throws(() => fft.rfft(new Tensor([{ re: 1, im: 1 }])), /fft\.rfft: x: is complex64, expected real numbers/)
+  assert.throws(() => fft.rfft(new Tensor([{ re: 1, im: 1 }])), /fft\.rfft: a: is complex64, expected real numbers/)
 })

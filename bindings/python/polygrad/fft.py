@@ -68,123 +68,123 @@ _FFTFREQ = operation("fft.fftfreq")
 _RFFTFREQ = operation("fft.rfftfreq")
 
 
-def fft(x: Operand, n: int | None = None, axis: int = -1, norm: str = "backward") -> Tensor:
+def fft(a: Operand, n: int | None = None, axis: int = -1, norm: str = "backward") -> Tensor:
     """The transform along an axis, complex.
 
     It has n elements: shorter axes are padded with zeros, longer ones cut.
     """
-    return array(x)._call1(_FFT, n, axis, norm)
+    return array(a)._call1(_FFT, n, axis, norm)
 
 
-def ifft(x: Operand, n: int | None = None, axis: int = -1, norm: str = "backward") -> Tensor:
+def ifft(a: Operand, n: int | None = None, axis: int = -1, norm: str = "backward") -> Tensor:
     """The inverse of fft."""
-    return array(x)._call1(_IFFT, n, axis, norm)
+    return array(a)._call1(_IFFT, n, axis, norm)
 
 
-def rfft(x: Operand, n: int | None = None, axis: int = -1, norm: str = "backward") -> Tensor:
+def rfft(a: Operand, n: int | None = None, axis: int = -1, norm: str = "backward") -> Tensor:
     """The first n/2 + 1 elements of the transform of real numbers.
 
     The others are their conjugates.
     """
-    return array(x)._call1(_RFFT, n, axis, norm)
+    return array(a)._call1(_RFFT, n, axis, norm)
 
 
-def irfft(x: Operand, n: int | None = None, axis: int = -1, norm: str = "backward") -> Tensor:
+def irfft(a: Operand, n: int | None = None, axis: int = -1, norm: str = "backward") -> Tensor:
     """The inverse of rfft, n real numbers, by default 2 (elements - 1)."""
-    return array(x)._call1(_IRFFT, n, axis, norm)
+    return array(a)._call1(_IRFFT, n, axis, norm)
 
 
-def hfft(x: Operand, n: int | None = None, axis: int = -1, norm: str = "backward") -> Tensor:
+def hfft(a: Operand, n: int | None = None, axis: int = -1, norm: str = "backward") -> Tensor:
     """The transform, n real numbers, of a signal whose other half is conjugate.
 
     n is by default 2 (elements - 1).
     """
-    return array(x)._call1(_HFFT, n, axis, norm)
+    return array(a)._call1(_HFFT, n, axis, norm)
 
 
-def ihfft(x: Operand, n: int | None = None, axis: int = -1, norm: str = "backward") -> Tensor:
+def ihfft(a: Operand, n: int | None = None, axis: int = -1, norm: str = "backward") -> Tensor:
     """The inverse of hfft: the first n/2 + 1 elements."""
-    return array(x)._call1(_IHFFT, n, axis, norm)
+    return array(a)._call1(_IHFFT, n, axis, norm)
 
 
 def fft2(
-    x: Operand,
+    a: Operand,
     s: Sizes | None = None,
     axes: Sizes | None = None,
     norm: str = "backward",
 ) -> Tensor:
     """fft along two axes, by default the last, of lengths s."""
-    return array(x)._call1(_FFT2, s, axes, norm)
+    return array(a)._call1(_FFT2, s, axes, norm)
 
 
 def ifft2(
-    x: Operand,
+    a: Operand,
     s: Sizes | None = None,
     axes: Sizes | None = None,
     norm: str = "backward",
 ) -> Tensor:
     """The inverse of fft2."""
-    return array(x)._call1(_IFFT2, s, axes, norm)
+    return array(a)._call1(_IFFT2, s, axes, norm)
 
 
 def rfft2(
-    x: Operand,
+    a: Operand,
     s: Sizes | None = None,
     axes: Sizes | None = None,
     norm: str = "backward",
 ) -> Tensor:
     """rfft along the last of two axes, by default the last of x, and fft along the other."""
-    return array(x)._call1(_RFFT2, s, axes, norm)
+    return array(a)._call1(_RFFT2, s, axes, norm)
 
 
 def irfft2(
-    x: Operand,
+    a: Operand,
     s: Sizes | None = None,
     axes: Sizes | None = None,
     norm: str = "backward",
 ) -> Tensor:
     """The inverse of rfft2, of lengths s."""
-    return array(x)._call1(_IRFFT2, s, axes, norm)
+    return array(a)._call1(_IRFFT2, s, axes, norm)
 
 
 def fftn(
-    x: Operand,
+    a: Operand,
     s: Sizes | None = None,
     axes: Sizes | None = None,
     norm: str = "backward",
 ) -> Tensor:
     """fft along axes, all unless given, of lengths s."""
-    return array(x)._call1(_FFTN, s, axes, norm)
+    return array(a)._call1(_FFTN, s, axes, norm)
 
 
 def ifftn(
-    x: Operand,
+    a: Operand,
     s: Sizes | None = None,
     axes: Sizes | None = None,
     norm: str = "backward",
 ) -> Tensor:
     """The inverse of fftn."""
-    return array(x)._call1(_IFFTN, s, axes, norm)
+    return array(a)._call1(_IFFTN, s, axes, norm)
 
 
 def rfftn(
-    x: Operand,
+    a: Operand,
     s: Sizes | None = None,
     axes: Sizes | None = None,
     norm: str = "backward",
 ) -> Tensor:
     """rfft along the last of the axes, and fft along the others."""
-    return array(x)._call1(_RFFTN, s, axes, norm)
+    return array(a)._call1(_RFFTN, s, axes, norm)
 
 
 def irfftn(
-    x: Operand,
+    a: Operand,
     s: Sizes | None = None,
     axes: Sizes | None = None,
     norm: str = "backward",
 ) -> Tensor:
     """The inverse of rfftn, of lengths s."""
-    return array(x)._call1(_IRFFTN, s, axes, norm)
+    return array(a)._call1(_IRFFTN, s, axes, norm)
 
 
 def fftconvolve(

@@ -83,16 +83,16 @@ _COND = operation("linalg.cond")
 _MULTI_DOT = operation("linalg.multi_dot")
 
 
-def cholesky(x: Operand, upper: bool = False) -> Tensor:
-    """The lower triangular factor L of symmetric or Hermitian positive definite x = L L^H.
+def cholesky(a: Operand, upper: bool = False) -> Tensor:
+    """The lower triangular factor L of symmetric or Hermitian positive definite a = L L^H.
 
-    With upper it is U of x = U^H U.
+    With upper it is U of a = U^H U.
     """
-    return array(x)._call1(_CHOLESKY, upper)
+    return array(a)._call1(_CHOLESKY, upper)
 
 
 def cho_solve(c: Operand, b: Operand, lower: bool = True) -> Tensor:
-    """The solution y of x y = b from the factor c of cholesky of x (…, n, n).
+    """The solution x of a x = b from the factor c of cholesky of a (…, n, n).
 
     b has the shape (n), (…, n) or (…, n, k).
     """
@@ -113,33 +113,33 @@ def solve_triangular(
     return array(a)._call1(_SOLVE_TRIANGULAR, array(b), lower, trans, unit_diagonal)
 
 
-def det(x: Operand) -> Tensor:
+def det(a: Operand) -> Tensor:
     """The determinant, of shape (…), of square matrices (…, n, n)."""
-    return array(x)._call1(_DET)
+    return array(a)._call1(_DET)
 
 
-def slogdet(x: Operand) -> tuple[Tensor, ...]:
+def slogdet(a: Operand) -> tuple[Tensor, ...]:
     """The sign of the determinant, and the logarithm of its absolute value.
 
     Both have the shape (…) for square matrices (…, n, n). The sign of complex numbers is x /
     |x|.
     """
-    return array(x)._call(_SLOGDET)
+    return array(a)._call(_SLOGDET)
 
 
-def inv(x: Operand) -> Tensor:
+def inv(a: Operand) -> Tensor:
     """The inverse of square matrices (…, n, n); infinite or NaN where they are singular."""
-    return array(x)._call1(_INV)
+    return array(a)._call1(_INV)
 
 
-def pinv(x: Operand, rtol: Operand | None = None) -> Tensor:
+def pinv(a: Operand, rtol: Operand | None = None) -> Tensor:
     """The inverse of Moore and Penrose.
 
     Singular values up to rtol times the greatest count as 0, by default the machine epsilon times
     the greater size.
     """
-    x = array(x, rtol)
-    return x._call1(_PINV, operand(rtol, x))
+    a = array(a, rtol)
+    return a._call1(_PINV, operand(rtol, a))
 
 
 def solve(a: Operand, b: Operand) -> Tensor:
@@ -150,17 +150,20 @@ def solve(a: Operand, b: Operand) -> Tensor:
     return array(a)._call1(_SOLVE, array(b))
 
 
-def lstsq(x: Operand, b: Operand, rcond: float | None = None) -> tuple[Tensor, ...]:
-    """The least squares solution of x y = b, residuals, rank and singular values.
+def lstsq(a: Operand, b: Operand, rcond: float | None = None) -> tuple[Tensor, ...]:
+    """The least squares solution x of a x = b, residuals, rank and singular values.
 
     They are those of Tensor's lstsq.
     """
-    return array(x)._call(_LSTSQ, array(b), rcond)
+    return array(a)._call(_LSTSQ, array(b), rcond)
 
 
-def tensorsolve(a: Operand, b: Operand) -> Tensor:
-    """x with tensordot(a, x) = b over the axes of x, the last of a."""
-    return array(a)._call1(_TENSORSOLVE, array(b))
+def tensorsolve(a: Operand, b: Operand, axes: Sizes | None = None) -> Tensor:
+    """x with tensordot(a, x) = b over the axes of x, the last of a.
+
+    axes are those of a that come last, behind the others.
+    """
+    return array(a)._call1(_TENSORSOLVE, array(b), axes)
 
 
 def tensorinv(a: Operand, ind: int = 2) -> Tensor:
@@ -171,22 +174,22 @@ def tensorinv(a: Operand, ind: int = 2) -> Tensor:
     return array(a)._call1(_TENSORINV, ind)
 
 
-def qr(x: Operand, mode: str = "reduced") -> tuple[Tensor, ...]:
-    """Orthogonal or unitary q and upper triangular r with x = q r.
+def qr(a: Operand, mode: str = "reduced") -> tuple[Tensor, ...]:
+    """Orthogonal or unitary q and upper triangular r with a = q r.
 
     Of matrices (…, m, n), q is (…, m, k) and r (…, k, n) with k = min(m, n), or k = m with
     "complete".
     """
-    return array(x)._call(_QR, mode)
+    return array(a)._call(_QR, mode)
 
 
-def svd(x: Operand, full_matrices: bool = True) -> tuple[Tensor, ...]:
-    """u, s and vh with x = u diag(s) vh; s is in descending order.
+def svd(a: Operand, full_matrices: bool = True) -> tuple[Tensor, ...]:
+    """u, s and vh with a = u diag(s) vh; s is in descending order.
 
     Of matrices (…, m, n) with k = min(m, n), s is (…, k). u is (…, m, m) and vh (…, n, n),
     without full_matrices (…, m, k) and (…, k, n).
     """
-    return array(x)._call(_SVD, full_matrices)
+    return array(a)._call(_SVD, full_matrices)
 
 
 def svdvals(x: Operand) -> Tensor:
@@ -194,53 +197,53 @@ def svdvals(x: Operand) -> Tensor:
     return array(x)._call1(_SVDVALS)
 
 
-def eigh(x: Operand, upper: bool = False) -> tuple[Tensor, ...]:
+def eigh(a: Operand, upper: bool = False) -> tuple[Tensor, ...]:
     """The eigenvalues (…, n) in ascending order, and the eigenvectors as columns (…, n, n).
 
     Matrices (…, n, n) are symmetric or Hermitian; the triangle that upper does not name is not
     read.
     """
-    return array(x)._call(_EIGH, upper)
+    return array(a)._call(_EIGH, upper)
 
 
-def eigvalsh(x: Operand, upper: bool = False) -> Tensor:
+def eigvalsh(a: Operand, upper: bool = False) -> Tensor:
     """The eigenvalues (…, n) of symmetric or Hermitian matrices (…, n, n) in ascending order."""
-    return array(x)._call1(_EIGVALSH, upper)
+    return array(a)._call1(_EIGVALSH, upper)
 
 
-def eig(x: Operand) -> tuple[Tensor, ...]:
+def eig(a: Operand) -> tuple[Tensor, ...]:
     """The complex eigenvalues of square matrices, in any order, and the eigenvectors as columns.
 
     Vectors have length 1, and their greatest element is positive. Derivatives of vectors hold for
     functions that do not depend on their phases.
     """
-    return array(x)._call(_EIG)
+    return array(a)._call(_EIG)
 
 
-def eigvals(x: Operand) -> Tensor:
+def eigvals(a: Operand) -> Tensor:
     """The complex eigenvalues (…, n) of square matrices (…, n, n), in no particular order."""
-    return array(x)._call1(_EIGVALS)
+    return array(a)._call1(_EIGVALS)
 
 
-def lu(x: Operand) -> tuple[Tensor, ...]:
-    """The order of rows, and triangular matrices with x[order] = lower upper.
+def lu(a: Operand) -> tuple[Tensor, ...]:
+    """The order of rows, and triangular matrices with a[order] = lower upper.
 
     Of matrices (…, m, n), lower is (…, m, k) and upper (…, k, n), where k is the smaller of m
     and n.
     """
-    return array(x)._call(_LU)
+    return array(a)._call(_LU)
 
 
-def lu_factor(x: Operand) -> tuple[Tensor, ...]:
+def lu_factor(a: Operand) -> tuple[Tensor, ...]:
     """The triangular factors of square matrices in one matrix, and the order of rows, for lu_solve.
 
-    The lower factor has ones on its diagonal, which are not stored: x[order] = lower upper.
+    The lower factor has ones on its diagonal, which are not stored: a[order] = lower upper.
     """
-    return array(x)._call(_LU_FACTOR)
+    return array(a)._call(_LU_FACTOR)
 
 
 def lu_solve(lu: Operand, order: Operand, b: Operand, trans: bool = False) -> Tensor:
-    """The solution of x y = b from the results of lu_factor of x; with trans that of x^T y = b.
+    """The solution x of a x = b from the results of lu_factor of a; with trans that of a^T x = b.
 
     SciPy's takes a pair (lu, piv), in which piv has the exchanges of rows; order is the row that
     stands in each place.
@@ -248,23 +251,23 @@ def lu_solve(lu: Operand, order: Operand, b: Operand, trans: bool = False) -> Te
     return array(lu)._call1(_LU_SOLVE, array(order), array(b), trans)
 
 
-def expm(x: Operand) -> Tensor:
+def expm(a: Operand) -> Tensor:
     """The exponential of square matrices (…, n, n), for norms up to 2^15."""
-    return array(x)._call1(_EXPM)
+    return array(a)._call1(_EXPM)
 
 
-def matrix_power(x: Operand, n: int) -> Tensor:
+def matrix_power(a: Operand, n: int) -> Tensor:
     """The power of square matrices (…, n, n); of the inverse for a negative exponent n."""
-    return array(x)._call1(_MATRIX_POWER, n)
+    return array(a)._call1(_MATRIX_POWER, n)
 
 
-def matrix_rank(x: Operand, rtol: Operand | None = None) -> Tensor:
+def matrix_rank(A: Operand, rtol: Operand | None = None) -> Tensor:
     """The number of singular values above rtol times the greatest, int32.
 
     rtol is the machine epsilon times the greater size unless given.
     """
-    x = array(x, rtol)
-    return x._call1(_MATRIX_RANK, operand(rtol, x))
+    A = array(A, rtol)
+    return A._call1(_MATRIX_RANK, operand(rtol, A))
 
 
 def matrix_norm(x: Operand, keepdims: bool = False, ord: Sizes | str = "fro") -> Tensor:
@@ -290,9 +293,9 @@ def cond(x: Operand, p: Sizes | str = 2) -> Tensor:
     return array(x)._call1(_COND, p)
 
 
-def multi_dot(xs: Sequence[Operand]) -> Tensor:
+def multi_dot(arrays: Sequence[Operand]) -> Tensor:
     """The product of matrices in the order with the least work.
 
     The first may be a row, the last a column.
     """
-    return join(tensors(xs), _MULTI_DOT)[0]
+    return join(tensors(arrays), _MULTI_DOT)[0]

@@ -159,14 +159,14 @@ def test_infinite_and_missing_numbers_spread_along_their_axis_only() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: fft.fft(Tensor(1.0)), "fft.fft: x: is a scalar, expected 1 dimension or more"),
+        (lambda: fft.fft(Tensor(1.0)), "fft.fft: a: is a scalar, expected 1 dimension or more"),
         (
             lambda: fft.rfft(Tensor([1.0j])),
-            "fft.rfft: x: is complex64, expected real numbers",
+            "fft.rfft: a: is complex64, expected real numbers",
         ),
         (
             lambda: fft.rfftn(Tensor([1.0j])),
-            "fft.rfftn: x: is complex64, expected real numbers",
+            "fft.rfftn: a: is complex64, expected real numbers",
         ),
         (lambda: fft.fft(Tensor([1.0]), n=0), "fft.fft: n: 0, expected 1 or more"),
         (

@@ -278,7 +278,7 @@ static const Param p374[] = {{"b", 't', 0}, {"lower", 'b', 0}, {"trans", 'b', 0}
 static const Param p378[] = {{"rtol", 'o', 1}};
 static const Param p379[] = {{"b", 't', 0}};
 static const Param p380[] = {{"b", 't', 0}, {"rcond", 'f', 1}};
-static const Param p381[] = {{"b", 't', 0}};
+static const Param p381[] = {{"b", 't', 0}, {"axes", 'X', 1}};
 static const Param p382[] = {{"ind", 'i', 0}};
 static const Param p383[] = {{"mode", 's', 0}};
 static const Param p384[] = {{"full_matrices", 'b', 0}};
@@ -336,7 +336,7 @@ static const Param p474[] = {{"y", 'o', 0}};
 static const Param p475[] = {{"deg", 'b', 0}};
 static const Param p479[] = {{"decimals", 'i', 0}};
 static const Param p482[] = {{"y", 'o', 0}};
-static const Param p493[] = {{"nan", 'f', 0}, {"posinf", 'f', 1}, {"neginf", 'f', 1}};
+static const Param p493[] = {{"copy", 'b', 0}, {"nan", 'f', 0}, {"posinf", 'f', 1}, {"neginf", 'f', 1}};
 static const Param p496[] = {{"y", 'o', 0}};
 static const Param p497[] = {{"y", 'o', 0}};
 static const Param p498[] = {{"y", 'o', 0}};
@@ -350,35 +350,35 @@ static const Param p508[] = {{"y", 'o', 0}};
 static const Param p509[] = {{"y", 'o', 0}};
 static const Param p510[] = {{"y", 'o', 0}};
 static const Param p511[] = {{"y", 'o', 0}};
-static const Param p512[] = {{"y", 'o', 0}, {"rtol", 'f', 0}, {"atol", 'f', 0}, {"equal_nan", 'b', 0}};
-static const Param p513[] = {{"y", 't', 0}, {"equal_nan", 'b', 0}};
+static const Param p512[] = {{"b", 'o', 0}, {"rtol", 'f', 0}, {"atol", 'f', 0}, {"equal_nan", 'b', 0}};
+static const Param p513[] = {{"a2", 't', 0}, {"equal_nan", 'b', 0}};
 static const Param p514[] = {{"min", 'o', 1}, {"max", 'o', 1}};
-static const Param p515[] = {{"axis", 'X', 1}, {"dtype", 'd', 1}, {"keepdims", 'b', 0}};
-static const Param p516[] = {{"axis", 'X', 1}, {"dtype", 'd', 1}, {"keepdims", 'b', 0}};
-static const Param p517[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
-static const Param p518[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
-static const Param p519[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}, {"dtype", 'd', 1}};
-static const Param p520[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
-static const Param p521[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
-static const Param p522[] = {{"axis", 'X', 1}, {"correction", 'f', 0}, {"keepdims", 'b', 0}, {"ddof", 'f', 1}, {"dtype", 'd', 1}};
-static const Param p523[] = {{"axis", 'X', 1}, {"correction", 'f', 0}, {"keepdims", 'b', 0}, {"ddof", 'f', 1}, {"dtype", 'd', 1}};
+static const Param p515[] = {{"axis", 'X', 1}, {"dtype", 'd', 1}, {"keepdims", 'b', 0}, {"initial", 'n', 1}, {"where", 't', 1}};
+static const Param p516[] = {{"axis", 'X', 1}, {"dtype", 'd', 1}, {"keepdims", 'b', 0}, {"initial", 'n', 1}, {"where", 't', 1}};
+static const Param p517[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}, {"initial", 'n', 1}, {"where", 't', 1}};
+static const Param p518[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}, {"initial", 'n', 1}, {"where", 't', 1}};
+static const Param p519[] = {{"axis", 'X', 1}, {"dtype", 'd', 1}, {"keepdims", 'b', 0}, {"where", 't', 1}};
+static const Param p520[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}, {"where", 't', 1}};
+static const Param p521[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}, {"where", 't', 1}};
+static const Param p522[] = {{"axis", 'X', 1}, {"dtype", 'd', 1}, {"ddof", 'f', 1}, {"keepdims", 'b', 0}, {"where", 't', 1}, {"mean", 't', 1}, {"correction", 'f', 0}};
+static const Param p523[] = {{"axis", 'X', 1}, {"dtype", 'd', 1}, {"ddof", 'f', 1}, {"keepdims", 'b', 0}, {"where", 't', 1}, {"mean", 't', 1}, {"correction", 'f', 0}};
 static const Param p524[] = {{"axis", 'x', 1}, {"keepdims", 'b', 0}};
 static const Param p525[] = {{"axis", 'x', 1}, {"keepdims", 'b', 0}};
 static const Param p526[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
 static const Param p527[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
-static const Param p528[] = {{"q", 'o', 0}, {"axis", 'X', 1}, {"method", 's', 0}, {"keepdims", 'b', 0}};
-static const Param p529[] = {{"q", 'o', 0}, {"axis", 'X', 1}, {"method", 's', 0}, {"keepdims", 'b', 0}};
-static const Param p530[] = {{"q", 'o', 0}, {"axis", 'X', 1}, {"method", 's', 0}, {"keepdims", 'b', 0}};
-static const Param p531[] = {{"q", 'o', 0}, {"axis", 'X', 1}, {"method", 's', 0}, {"keepdims", 'b', 0}};
+static const Param p528[] = {{"q", 'o', 0}, {"axis", 'X', 1}, {"method", 's', 0}, {"keepdims", 'b', 0}, {"weights", 't', 1}};
+static const Param p529[] = {{"q", 'o', 0}, {"axis", 'X', 1}, {"method", 's', 0}, {"keepdims", 'b', 0}, {"weights", 't', 1}};
+static const Param p530[] = {{"q", 'o', 0}, {"axis", 'X', 1}, {"method", 's', 0}, {"keepdims", 'b', 0}, {"weights", 't', 1}};
+static const Param p531[] = {{"q", 'o', 0}, {"axis", 'X', 1}, {"method", 's', 0}, {"keepdims", 'b', 0}, {"weights", 't', 1}};
 static const Param p532[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
 static const Param p533[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
-static const Param p534[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
-static const Param p535[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
-static const Param p536[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
-static const Param p537[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
-static const Param p538[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
-static const Param p539[] = {{"axis", 'X', 1}, {"correction", 'f', 0}, {"keepdims", 'b', 0}, {"ddof", 'f', 1}, {"dtype", 'd', 1}};
-static const Param p540[] = {{"axis", 'X', 1}, {"correction", 'f', 0}, {"keepdims", 'b', 0}, {"ddof", 'f', 1}, {"dtype", 'd', 1}};
+static const Param p534[] = {{"axis", 'X', 1}, {"dtype", 'd', 1}, {"keepdims", 'b', 0}, {"initial", 'n', 1}, {"where", 't', 1}};
+static const Param p535[] = {{"axis", 'X', 1}, {"dtype", 'd', 1}, {"keepdims", 'b', 0}, {"initial", 'n', 1}, {"where", 't', 1}};
+static const Param p536[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}, {"initial", 'n', 1}, {"where", 't', 1}};
+static const Param p537[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}, {"initial", 'n', 1}, {"where", 't', 1}};
+static const Param p538[] = {{"axis", 'X', 1}, {"dtype", 'd', 1}, {"keepdims", 'b', 0}, {"where", 't', 1}};
+static const Param p539[] = {{"axis", 'X', 1}, {"dtype", 'd', 1}, {"ddof", 'f', 1}, {"keepdims", 'b', 0}, {"where", 't', 1}, {"mean", 't', 1}, {"correction", 'f', 0}};
+static const Param p540[] = {{"axis", 'X', 1}, {"dtype", 'd', 1}, {"ddof", 'f', 1}, {"keepdims", 'b', 0}, {"where", 't', 1}, {"mean", 't', 1}, {"correction", 'f', 0}};
 static const Param p541[] = {{"axis", 'x', 1}, {"keepdims", 'b', 0}};
 static const Param p542[] = {{"axis", 'x', 1}, {"keepdims", 'b', 0}};
 static const Param p543[] = {{"axis", 'X', 1}, {"weights", 't', 1}, {"keepdims", 'b', 0}};
@@ -386,44 +386,44 @@ static const Param p544[] = {{"axis", 'x', 1}, {"dtype", 'd', 1}, {"include_init
 static const Param p545[] = {{"axis", 'x', 1}, {"dtype", 'd', 1}, {"include_initial", 'b', 0}};
 static const Param p546[] = {{"axis", 'x', 1}, {"dtype", 'd', 1}, {"include_initial", 'b', 0}};
 static const Param p547[] = {{"axis", 'x', 1}, {"dtype", 'd', 1}, {"include_initial", 'b', 0}};
-static const Param p548[] = {{"y", 't', 1}, {"rowvar", 'b', 0}, {"bias", 'b', 0}, {"ddof", 'f', 1}, {"fweights", 't', 1}, {"aweights", 't', 1}};
-static const Param p549[] = {{"y", 't', 1}, {"rowvar", 'b', 0}};
-static const Param p550[] = {{"axis", 'x', 0}, {"n", 'i', 0}, {"prepend", 't', 1}, {"append", 't', 1}};
+static const Param p548[] = {{"y", 't', 1}, {"rowvar", 'b', 0}, {"bias", 'b', 0}, {"ddof", 'f', 1}, {"fweights", 't', 1}, {"aweights", 't', 1}, {"dtype", 'd', 1}};
+static const Param p549[] = {{"y", 't', 1}, {"rowvar", 'b', 0}, {"dtype", 'd', 1}};
+static const Param p550[] = {{"n", 'i', 0}, {"axis", 'x', 0}, {"prepend", 't', 1}, {"append", 't', 1}};
 static const Param p551[] = {{"to_end", 't', 1}, {"to_begin", 't', 1}};
 static const Param p552[] = {{"spacing", 'o', 0}, {"axis", 'X', 1}, {"edge_order", 'i', 0}};
 static const Param p553[] = {{"x", 'o', 0}, {"axis", 'x', 0}};
 static const Param p554[] = {{"discont", 'f', 1}, {"axis", 'x', 0}, {"period", 'f', 0}};
 static const Param p555[] = {{"xp", 't', 0}, {"fp", 't', 0}, {"left", 'f', 1}, {"right", 'f', 1}, {"period", 'f', 1}};
-static const Param p556[] = {{"axis", 'x', 0}, {"descending", 'b', 0}, {"stable", 'b', 0}};
-static const Param p557[] = {{"axis", 'x', 0}, {"descending", 'b', 0}, {"stable", 'b', 0}};
+static const Param p556[] = {{"axis", 'x', 0}, {"kind", 's', 1}, {"descending", 'b', 0}, {"stable", 'b', 0}};
+static const Param p557[] = {{"axis", 'x', 0}, {"kind", 's', 1}, {"descending", 'b', 0}, {"stable", 'b', 0}};
 static const Param p558[] = {{"axis", 'x', 0}};
-static const Param p559[] = {{"kth", 'X', 0}, {"axis", 'x', 0}};
-static const Param p560[] = {{"kth", 'X', 0}, {"axis", 'x', 0}};
-static const Param p561[] = {{"values", 't', 0}, {"side", 's', 0}, {"sorter", 't', 1}};
+static const Param p559[] = {{"kth", 'X', 0}, {"axis", 'x', 0}, {"kind", 's', 1}};
+static const Param p560[] = {{"kth", 'X', 0}, {"axis", 'x', 0}, {"kind", 's', 1}};
+static const Param p561[] = {{"v", 't', 0}, {"side", 's', 0}, {"sorter", 't', 1}};
 static const Param p562[] = {{"bins", 't', 0}, {"right", 'b', 0}};
 static const Param p563[] = {{"weights", 't', 1}, {"minlength", 'i', 0}, {"length", 'i', 1}};
-static const Param p564[] = {{"bins", 'o', 0}, {"range", 'F', 1}, {"weights", 't', 1}, {"density", 'b', 0}};
+static const Param p564[] = {{"bins", 'o', 0}, {"range", 'F', 1}, {"density", 'b', 0}, {"weights", 't', 1}};
 static const Param p565[] = {{"bins", 'o', 0}, {"range", 'F', 1}, {"weights", 't', 1}};
-static const Param p566[] = {{"size", 'i', 1}, {"fill_value", 'n', 1}, {"equal_nan", 'b', 0}};
+static const Param p566[] = {{"size", 'i', 1}, {"fill_value", 'n', 1}, {"equal_nan", 'b', 0}, {"axis", 'x', 1}};
 static const Param p567[] = {{"size", 'i', 1}, {"fill_value", 'n', 1}, {"equal_nan", 'b', 0}};
-static const Param p568[] = {{"y", 't', 0}, {"size", 'i', 1}, {"fill_value", 'n', 1}};
-static const Param p569[] = {{"y", 't', 0}, {"size", 'i', 1}, {"fill_value", 'n', 1}};
-static const Param p570[] = {{"y", 't', 0}, {"size", 'i', 1}, {"fill_value", 'n', 1}};
-static const Param p571[] = {{"y", 't', 0}, {"size", 'i', 1}, {"fill_value", 'n', 1}};
-static const Param p572[] = {{"values", 't', 0}, {"invert", 'b', 0}};
+static const Param p568[] = {{"ar2", 't', 0}, {"size", 'i', 1}, {"fill_value", 'n', 1}};
+static const Param p569[] = {{"ar2", 't', 0}, {"assume_unique", 'b', 0}, {"size", 'i', 1}, {"fill_value", 'n', 1}};
+static const Param p570[] = {{"ar2", 't', 0}, {"assume_unique", 'b', 0}, {"size", 'i', 1}, {"fill_value", 'n', 1}};
+static const Param p571[] = {{"ar2", 't', 0}, {"assume_unique", 'b', 0}, {"size", 'i', 1}, {"fill_value", 'n', 1}};
+static const Param p572[] = {{"test_elements", 't', 0}, {"assume_unique", 'b', 0}, {"invert", 'b', 0}};
 static const Param p573[] = {{"size", 'i', 1}, {"fill_value", 'n', 1}};
 static const Param p574[] = {{"size", 'i', 1}, {"fill_value", 'n', 1}};
 static const Param p575[] = {{"size", 'i', 1}, {"fill_value", 'n', 1}};
-static const Param p576[] = {{"x", 't', 0}, {"size", 'i', 1}, {"fill_value", 'n', 1}};
-static const Param p577[] = {{"indices", 'p', 0}, {"axis", 'x', 1}};
+static const Param p576[] = {{"arr", 't', 0}, {"size", 'i', 1}, {"fill_value", 'n', 1}};
+static const Param p577[] = {{"indices", 'p', 0}, {"axis", 'x', 1}, {"mode", 's', 0}, {"fill_value", 'n', 1}};
 static const Param p578[] = {{"indices", 'p', 0}, {"axis", 'x', 0}};
-static const Param p579[] = {{"indices", 'p', 0}, {"values", 'o', 0}, {"axis", 'x', 0}};
-static const Param p580[] = {{"indices", 'p', 0}, {"values", 'o', 0}};
+static const Param p579[] = {{"indices", 'p', 0}, {"values", 'o', 0}, {"axis", 'x', 0}, {"inplace", 'b', 0}};
+static const Param p580[] = {{"ind", 't', 0}, {"v", 'o', 0}, {"mode", 's', 0}, {"inplace", 'b', 0}};
 static const Param p581[] = {{"shape", 'I', 0}};
 static const Param p582[] = {{"dims", 'I', 0}, {"mode", 's', 0}};
 static const Param p583[] = {{"k", 'i', 0}};
 static const Param p584[] = {{"k", 'i', 0}};
-static const Param p585[] = {{"val", 'o', 0}, {"wrap", 'b', 0}};
+static const Param p585[] = {{"val", 'o', 0}, {"wrap", 'b', 0}, {"inplace", 'b', 0}};
 static const Param p586[] = {{"obj", 'X', 0}, {"axis", 'x', 1}};
 static const Param p587[] = {{"obj", 'X', 0}, {"values", 'o', 0}, {"axis", 'x', 1}};
 static const Param p588[] = {{"axes", 'X', 1}};
@@ -437,7 +437,7 @@ static const Param p596[] = {{"shift", 'I', 0}, {"axis", 'X', 1}};
 static const Param p597[] = {{"axis", 'X', 1}};
 static const Param p598[] = {{"axis", 'X', 0}};
 static const Param p599[] = {{"shape", 'I', 0}};
-static const Param p601[] = {{"repetitions", 'I', 0}};
+static const Param p601[] = {{"reps", 'I', 0}};
 static const Param p602[] = {{"repeats", 'I', 0}, {"axis", 'x', 1}};
 static const Param p603[] = {{"axis", 'x', 0}};
 static const Param p604[] = {{"axis", 'x', 0}};
@@ -455,18 +455,18 @@ static const Param p615[] = {{"y", 't', 0}, {"axes", 'I', 0}, {"y_axes", 'I', 1}
 static const Param p616[] = {{"y", 't', 0}, {"axis", 'x', 0}};
 static const Param p617[] = {{"y", 't', 0}};
 static const Param p618[] = {{"y", 't', 0}};
-static const Param p619[] = {{"y", 't', 0}};
-static const Param p620[] = {{"y", 'o', 0}};
-static const Param p621[] = {{"y", 't', 0}, {"axis", 'x', 0}};
-static const Param p622[] = {{"y", 't', 0}, {"mode", 's', 0}};
-static const Param p623[] = {{"y", 't', 0}, {"mode", 's', 0}};
+static const Param p619[] = {{"b", 't', 0}};
+static const Param p620[] = {{"b", 't', 0}};
+static const Param p621[] = {{"b", 't', 0}, {"axisa", 'i', 0}, {"axisb", 'i', 0}, {"axisc", 'i', 0}, {"axis", 'x', 1}};
+static const Param p622[] = {{"v", 't', 0}, {"mode", 's', 0}};
+static const Param p623[] = {{"v", 't', 0}, {"mode", 's', 0}};
 static const Param p624[] = {{"x", 'o', 0}};
 static const Param p625[] = {{"strip_zeros", 'b', 0}};
-static const Param p626[] = {{"q", 't', 0}};
+static const Param p626[] = {{"v", 't', 0}};
 static const Param p628[] = {{"y", 't', 0}, {"deg", 'i', 0}, {"w", 't', 1}};
-static const Param p629[] = {{"q", 't', 0}};
-static const Param p630[] = {{"q", 't', 0}};
-static const Param p631[] = {{"q", 't', 0}};
+static const Param p629[] = {{"a2", 't', 0}};
+static const Param p630[] = {{"a2", 't', 0}};
+static const Param p631[] = {{"a2", 't', 0}};
 static const Param p632[] = {{"m", 'i', 0}};
 static const Param p633[] = {{"m", 'i', 0}, {"k", 'F', 1}};
 static const Param p634[] = {{"n", 'i', 1}, {"increasing", 'b', 0}};
@@ -901,55 +901,55 @@ static const Method methods[] = {
     {"special.logsumexp", "x", p369, 2, 'm', 1, 0, 0},
     {"special.softmax", "x", p370, 1, 'm', 1, 0, 0},
     {"special.log_softmax", "x", p371, 1, 'm', 1, 0, 0},
-    {"linalg.cholesky", "x", p372, 1, 'm', 1, 0, 0},
+    {"linalg.cholesky", "a", p372, 1, 'm', 1, 0, 0},
     {"linalg.cho_solve", "c", p373, 2, 'm', 1, 0, 0},
     {"linalg.solve_triangular", "a", p374, 4, 'm', 1, 0, 0},
-    {"linalg.det", "x", NULL, 0, 'm', 1, 0, 0},
-    {"linalg.slogdet", "x", NULL, 0, 'm', 2, 0, 0},
-    {"linalg.inv", "x", NULL, 0, 'm', 1, 0, 0},
-    {"linalg.pinv", "x", p378, 1, 'm', 1, 0, 0},
+    {"linalg.det", "a", NULL, 0, 'm', 1, 0, 0},
+    {"linalg.slogdet", "a", NULL, 0, 'm', 2, 0, 0},
+    {"linalg.inv", "a", NULL, 0, 'm', 1, 0, 0},
+    {"linalg.pinv", "a", p378, 1, 'm', 1, 0, 0},
     {"linalg.solve", "a", p379, 1, 'm', 1, 0, 0},
-    {"linalg.lstsq", "x", p380, 2, 'm', 4, 0, 0},
-    {"linalg.tensorsolve", "a", p381, 1, 'm', 1, 0, 0},
+    {"linalg.lstsq", "a", p380, 2, 'm', 4, 0, 0},
+    {"linalg.tensorsolve", "a", p381, 2, 'm', 1, 0, 0},
     {"linalg.tensorinv", "a", p382, 1, 'm', 1, 0, 0},
-    {"linalg.qr", "x", p383, 1, 'm', 2, 0, 0},
-    {"linalg.svd", "x", p384, 1, 'm', 3, 0, 0},
+    {"linalg.qr", "a", p383, 1, 'm', 2, 0, 0},
+    {"linalg.svd", "a", p384, 1, 'm', 3, 0, 0},
     {"linalg.svdvals", "x", NULL, 0, 'm', 1, 0, 0},
-    {"linalg.eigh", "x", p386, 1, 'm', 2, 0, 0},
-    {"linalg.eigvalsh", "x", p387, 1, 'm', 1, 0, 0},
-    {"linalg.eig", "x", NULL, 0, 'm', 2, 0, 0},
-    {"linalg.eigvals", "x", NULL, 0, 'm', 1, 0, 0},
-    {"linalg.lu", "x", NULL, 0, 'm', 3, 0, 0},
-    {"linalg.lu_factor", "x", NULL, 0, 'm', 2, 0, 0},
+    {"linalg.eigh", "a", p386, 1, 'm', 2, 0, 0},
+    {"linalg.eigvalsh", "a", p387, 1, 'm', 1, 0, 0},
+    {"linalg.eig", "a", NULL, 0, 'm', 2, 0, 0},
+    {"linalg.eigvals", "a", NULL, 0, 'm', 1, 0, 0},
+    {"linalg.lu", "a", NULL, 0, 'm', 3, 0, 0},
+    {"linalg.lu_factor", "a", NULL, 0, 'm', 2, 0, 0},
     {"linalg.lu_solve", "lu", p392, 3, 'm', 1, 0, 0},
-    {"linalg.expm", "x", NULL, 0, 'm', 1, 0, 0},
-    {"linalg.matrix_power", "x", p394, 1, 'm', 1, 0, 0},
-    {"linalg.matrix_rank", "x", p395, 1, 'm', 1, 0, 0},
+    {"linalg.expm", "a", NULL, 0, 'm', 1, 0, 0},
+    {"linalg.matrix_power", "a", p394, 1, 'm', 1, 0, 0},
+    {"linalg.matrix_rank", "A", p395, 1, 'm', 1, 0, 0},
     {"linalg.matrix_norm", "x", p396, 2, 'm', 1, 0, 0},
     {"linalg.vector_norm", "x", p397, 3, 'm', 1, 0, 0},
     {"linalg.cond", "x", p398, 1, 'm', 1, 0, 0},
-    {"linalg.multi_dot", "xs", NULL, 0, 'j', 1, 0, 0},
-    {"fft.fft", "x", p400, 3, 'm', 1, 0, 0},
-    {"fft.ifft", "x", p401, 3, 'm', 1, 0, 0},
-    {"fft.rfft", "x", p402, 3, 'm', 1, 0, 0},
-    {"fft.irfft", "x", p403, 3, 'm', 1, 0, 0},
-    {"fft.hfft", "x", p404, 3, 'm', 1, 0, 0},
-    {"fft.ihfft", "x", p405, 3, 'm', 1, 0, 0},
-    {"fft.fft2", "x", p406, 3, 'm', 1, 0, 0},
-    {"fft.ifft2", "x", p407, 3, 'm', 1, 0, 0},
-    {"fft.rfft2", "x", p408, 3, 'm', 1, 0, 0},
-    {"fft.irfft2", "x", p409, 3, 'm', 1, 0, 0},
-    {"fft.fftn", "x", p410, 3, 'm', 1, 0, 0},
-    {"fft.ifftn", "x", p411, 3, 'm', 1, 0, 0},
-    {"fft.rfftn", "x", p412, 3, 'm', 1, 0, 0},
-    {"fft.irfftn", "x", p413, 3, 'm', 1, 0, 0},
+    {"linalg.multi_dot", "arrays", NULL, 0, 'j', 1, 0, 0},
+    {"fft.fft", "a", p400, 3, 'm', 1, 0, 0},
+    {"fft.ifft", "a", p401, 3, 'm', 1, 0, 0},
+    {"fft.rfft", "a", p402, 3, 'm', 1, 0, 0},
+    {"fft.irfft", "a", p403, 3, 'm', 1, 0, 0},
+    {"fft.hfft", "a", p404, 3, 'm', 1, 0, 0},
+    {"fft.ihfft", "a", p405, 3, 'm', 1, 0, 0},
+    {"fft.fft2", "a", p406, 3, 'm', 1, 0, 0},
+    {"fft.ifft2", "a", p407, 3, 'm', 1, 0, 0},
+    {"fft.rfft2", "a", p408, 3, 'm', 1, 0, 0},
+    {"fft.irfft2", "a", p409, 3, 'm', 1, 0, 0},
+    {"fft.fftn", "a", p410, 3, 'm', 1, 0, 0},
+    {"fft.ifftn", "a", p411, 3, 'm', 1, 0, 0},
+    {"fft.rfftn", "a", p412, 3, 'm', 1, 0, 0},
+    {"fft.irfftn", "a", p413, 3, 'm', 1, 0, 0},
     {"fft.fftconvolve", "x", p414, 3, 'm', 1, 0, 0},
     {"fft.fftshift", "x", p415, 1, 'm', 1, 0, 0},
     {"fft.ifftshift", "x", p416, 1, 'm', 1, 0, 0},
     {"fft.fftfreq", "", p417, 3, 0, 1, 0, 0},
     {"fft.rfftfreq", "", p418, 3, 0, 1, 0, 0},
-    {"numpy.real", "x", NULL, 0, 'm', 1, 0, 0},
-    {"numpy.imag", "x", NULL, 0, 'm', 1, 0, 0},
+    {"numpy.real", "val", NULL, 0, 'm', 1, 0, 0},
+    {"numpy.imag", "val", NULL, 0, 'm', 1, 0, 0},
     {"numpy.conj", "x", NULL, 0, 'm', 1, 0, 0},
     {"numpy.acos", "x", NULL, 0, 'm', 1, 0, 0},
     {"numpy.acosh", "x", NULL, 0, 'm', 1, 0, 0},
@@ -1004,11 +1004,11 @@ static const Method methods[] = {
     {"numpy.floor_divide", "x", p472, 1, 'm', 1, 0, 0},
     {"numpy.remainder", "x", p473, 1, 'm', 1, 0, 0},
     {"numpy.fmod", "x", p474, 1, 'm', 1, 0, 0},
-    {"numpy.angle", "x", p475, 1, 'm', 1, 0, 0},
+    {"numpy.angle", "z", p475, 1, 'm', 1, 0, 0},
     {"numpy.ceil", "x", NULL, 0, 'm', 1, 0, 0},
     {"numpy.floor", "x", NULL, 0, 'm', 1, 0, 0},
     {"numpy.trunc", "x", NULL, 0, 'm', 1, 0, 0},
-    {"numpy.round", "x", p479, 1, 'm', 1, 0, 0},
+    {"numpy.round", "a", p479, 1, 'm', 1, 0, 0},
     {"numpy.abs", "x", NULL, 0, 'm', 1, 0, 0},
     {"numpy.fabs", "x", NULL, 0, 'm', 1, 0, 0},
     {"numpy.copysign", "x", p482, 1, 'm', 1, 0, 0},
@@ -1022,7 +1022,7 @@ static const Method methods[] = {
     {"numpy.isposinf", "x", NULL, 0, 'm', 1, 0, 0},
     {"numpy.isneginf", "x", NULL, 0, 'm', 1, 0, 0},
     {"numpy.bitwise_count", "x", NULL, 0, 'm', 1, 0, 0},
-    {"numpy.nan_to_num", "x", p493, 3, 'm', 1, 0, 0},
+    {"numpy.nan_to_num", "x", p493, 4, 'm', 1, 0, 0},
     {"numpy.modf", "x", NULL, 0, 'm', 2, 0, 0},
     {"numpy.frexp", "x", NULL, 0, 'm', 2, 0, 0},
     {"numpy.ldexp", "x", p496, 1, 'm', 1, 0, 0},
@@ -1041,126 +1041,126 @@ static const Method methods[] = {
     {"numpy.logaddexp2", "x", p509, 1, 'm', 1, 0, 0},
     {"numpy.float_power", "x", p510, 1, 'm', 1, 0, 0},
     {"numpy.divmod", "x", p511, 1, 'm', 2, 0, 0},
-    {"numpy.isclose", "x", p512, 4, 'm', 1, 0, 0},
-    {"numpy.array_equal", "x", p513, 2, 'm', 1, 0, 0},
-    {"numpy.clip", "x", p514, 2, 'm', 1, 0, 0},
-    {"numpy.sum", "x", p515, 3, 'm', 1, 0, 0},
-    {"numpy.prod", "x", p516, 3, 'm', 1, 0, 0},
-    {"numpy.max", "x", p517, 2, 'm', 1, 0, 0},
-    {"numpy.min", "x", p518, 2, 'm', 1, 0, 0},
-    {"numpy.mean", "x", p519, 3, 'm', 1, 0, 0},
-    {"numpy.any", "x", p520, 2, 'm', 1, 0, 0},
-    {"numpy.all", "x", p521, 2, 'm', 1, 0, 0},
-    {"numpy.var", "x", p522, 5, 'm', 1, 0, 0},
-    {"numpy.std", "x", p523, 5, 'm', 1, 0, 0},
-    {"numpy.argmax", "x", p524, 2, 'm', 1, 1, 0},
-    {"numpy.argmin", "x", p525, 2, 'm', 1, 1, 0},
-    {"numpy.ptp", "x", p526, 2, 'm', 1, 0, 0},
-    {"numpy.count_nonzero", "x", p527, 2, 'm', 1, 0, 0},
-    {"numpy.quantile", "x", p528, 4, 'm', 1, 0, 0},
-    {"numpy.percentile", "x", p529, 4, 'm', 1, 0, 0},
-    {"numpy.nanquantile", "x", p530, 4, 'm', 1, 0, 0},
-    {"numpy.nanpercentile", "x", p531, 4, 'm', 1, 0, 0},
-    {"numpy.median", "x", p532, 2, 'm', 1, 0, 0},
-    {"numpy.nanmedian", "x", p533, 2, 'm', 1, 0, 0},
-    {"numpy.nansum", "x", p534, 2, 'm', 1, 0, 0},
-    {"numpy.nanprod", "x", p535, 2, 'm', 1, 0, 0},
-    {"numpy.nanmax", "x", p536, 2, 'm', 1, 0, 0},
-    {"numpy.nanmin", "x", p537, 2, 'm', 1, 0, 0},
-    {"numpy.nanmean", "x", p538, 2, 'm', 1, 0, 0},
-    {"numpy.nanvar", "x", p539, 5, 'm', 1, 0, 0},
-    {"numpy.nanstd", "x", p540, 5, 'm', 1, 0, 0},
-    {"numpy.nanargmax", "x", p541, 2, 'm', 1, 1, 0},
-    {"numpy.nanargmin", "x", p542, 2, 'm', 1, 1, 0},
-    {"numpy.average", "x", p543, 3, 'm', 2, 0, 0},
-    {"numpy.cumulative_sum", "x", p544, 3, 'm', 1, 0, 0},
-    {"numpy.cumulative_prod", "x", p545, 3, 'm', 1, 0, 0},
-    {"numpy.nancumsum", "x", p546, 3, 'm', 1, 0, 0},
-    {"numpy.nancumprod", "x", p547, 3, 'm', 1, 0, 0},
-    {"numpy.cov", "m", p548, 6, 'm', 1, 0, 0},
-    {"numpy.corrcoef", "x", p549, 2, 'm', 1, 0, 0},
-    {"numpy.diff", "x", p550, 4, 'm', 1, 0, 0},
-    {"numpy.ediff1d", "x", p551, 2, 'm', 1, 0, 0},
+    {"numpy.isclose", "a", p512, 4, 'm', 1, 0, 0},
+    {"numpy.array_equal", "a1", p513, 2, 'm', 1, 0, 0},
+    {"numpy.clip", "a", p514, 2, 'm', 1, 0, 0},
+    {"numpy.sum", "a", p515, 5, 'm', 1, 0, 0},
+    {"numpy.prod", "a", p516, 5, 'm', 1, 0, 0},
+    {"numpy.max", "a", p517, 4, 'm', 1, 0, 0},
+    {"numpy.min", "a", p518, 4, 'm', 1, 0, 0},
+    {"numpy.mean", "a", p519, 4, 'm', 1, 0, 0},
+    {"numpy.any", "a", p520, 3, 'm', 1, 0, 0},
+    {"numpy.all", "a", p521, 3, 'm', 1, 0, 0},
+    {"numpy.var", "a", p522, 7, 'm', 1, 0, 0},
+    {"numpy.std", "a", p523, 7, 'm', 1, 0, 0},
+    {"numpy.argmax", "a", p524, 2, 'm', 1, 1, 0},
+    {"numpy.argmin", "a", p525, 2, 'm', 1, 1, 0},
+    {"numpy.ptp", "a", p526, 2, 'm', 1, 0, 0},
+    {"numpy.count_nonzero", "a", p527, 2, 'm', 1, 0, 0},
+    {"numpy.quantile", "a", p528, 5, 'm', 1, 0, 0},
+    {"numpy.percentile", "a", p529, 5, 'm', 1, 0, 0},
+    {"numpy.nanquantile", "a", p530, 5, 'm', 1, 0, 0},
+    {"numpy.nanpercentile", "a", p531, 5, 'm', 1, 0, 0},
+    {"numpy.median", "a", p532, 2, 'm', 1, 0, 0},
+    {"numpy.nanmedian", "a", p533, 2, 'm', 1, 0, 0},
+    {"numpy.nansum", "a", p534, 5, 'm', 1, 0, 0},
+    {"numpy.nanprod", "a", p535, 5, 'm', 1, 0, 0},
+    {"numpy.nanmax", "a", p536, 4, 'm', 1, 0, 0},
+    {"numpy.nanmin", "a", p537, 4, 'm', 1, 0, 0},
+    {"numpy.nanmean", "a", p538, 4, 'm', 1, 0, 0},
+    {"numpy.nanvar", "a", p539, 7, 'm', 1, 0, 0},
+    {"numpy.nanstd", "a", p540, 7, 'm', 1, 0, 0},
+    {"numpy.nanargmax", "a", p541, 2, 'm', 1, 1, 0},
+    {"numpy.nanargmin", "a", p542, 2, 'm', 1, 1, 0},
+    {"numpy.average", "a", p543, 3, 'm', 2, 0, 0},
+    {"numpy.cumulative_sum", "a", p544, 3, 'm', 1, 0, 0},
+    {"numpy.cumulative_prod", "a", p545, 3, 'm', 1, 0, 0},
+    {"numpy.nancumsum", "a", p546, 3, 'm', 1, 0, 0},
+    {"numpy.nancumprod", "a", p547, 3, 'm', 1, 0, 0},
+    {"numpy.cov", "m", p548, 7, 'm', 1, 0, 0},
+    {"numpy.corrcoef", "x", p549, 3, 'm', 1, 0, 0},
+    {"numpy.diff", "a", p550, 4, 'm', 1, 0, 0},
+    {"numpy.ediff1d", "ary", p551, 2, 'm', 1, 0, 0},
     {"numpy.gradient", "f", p552, 3, 'm', 0, 0, 0},
     {"numpy.trapezoid", "y", p553, 2, 'm', 1, 0, 0},
     {"numpy.unwrap", "p", p554, 3, 'm', 1, 0, 0},
     {"numpy.interp", "x", p555, 5, 'm', 1, 0, 0},
-    {"numpy.sort", "x", p556, 3, 'm', 1, 0, 0},
-    {"numpy.argsort", "x", p557, 3, 'm', 1, 1, 0},
+    {"numpy.sort", "a", p556, 4, 'm', 1, 0, 0},
+    {"numpy.argsort", "a", p557, 4, 'm', 1, 1, 0},
     {"numpy.lexsort", "keys", p558, 1, 'j', 1, 1, 0},
-    {"numpy.partition", "x", p559, 2, 'm', 1, 0, 0},
-    {"numpy.argpartition", "x", p560, 2, 'm', 1, 1, 0},
-    {"numpy.searchsorted", "x", p561, 3, 'm', 1, 0, 0},
+    {"numpy.partition", "a", p559, 3, 'm', 1, 0, 0},
+    {"numpy.argpartition", "a", p560, 3, 'm', 1, 1, 0},
+    {"numpy.searchsorted", "a", p561, 3, 'm', 1, 0, 0},
     {"numpy.digitize", "x", p562, 2, 'm', 1, 0, 0},
     {"numpy.bincount", "x", p563, 3, 'm', 1, 0, 0},
-    {"numpy.histogram", "x", p564, 4, 'm', 2, 0, 0},
-    {"numpy.histogram_bin_edges", "x", p565, 3, 'm', 1, 0, 0},
-    {"numpy.unique_all", "x", p566, 3, 'm', 4, 6, 0},
+    {"numpy.histogram", "a", p564, 4, 'm', 2, 0, 0},
+    {"numpy.histogram_bin_edges", "a", p565, 3, 'm', 1, 0, 0},
+    {"numpy.unique_all", "x", p566, 4, 'm', 4, 6, 0},
     {"numpy.unique_values", "x", p567, 3, 'm', 1, 0, 0},
-    {"numpy.union1d", "x", p568, 3, 'm', 1, 0, 0},
-    {"numpy.intersect1d", "x", p569, 3, 'm', 1, 0, 0},
-    {"numpy.setdiff1d", "x", p570, 3, 'm', 1, 0, 0},
-    {"numpy.setxor1d", "x", p571, 3, 'm', 1, 0, 0},
-    {"numpy.isin", "x", p572, 2, 'm', 1, 0, 0},
-    {"numpy.nonzero", "x", p573, 2, 'm', 0, 1073741823, 0},
-    {"numpy.argwhere", "x", p574, 2, 'm', 1, 1, 0},
-    {"numpy.flatnonzero", "x", p575, 2, 'm', 1, 1, 0},
+    {"numpy.union1d", "ar1", p568, 3, 'm', 1, 0, 0},
+    {"numpy.intersect1d", "ar1", p569, 4, 'm', 1, 0, 0},
+    {"numpy.setdiff1d", "ar1", p570, 4, 'm', 1, 0, 0},
+    {"numpy.setxor1d", "ar1", p571, 4, 'm', 1, 0, 0},
+    {"numpy.isin", "element", p572, 3, 'm', 1, 0, 0},
+    {"numpy.nonzero", "a", p573, 2, 'm', 0, 1073741823, 0},
+    {"numpy.argwhere", "a", p574, 2, 'm', 1, 1, 0},
+    {"numpy.flatnonzero", "a", p575, 2, 'm', 1, 1, 0},
     {"numpy.extract", "condition", p576, 3, 'm', 1, 0, 0},
-    {"numpy.take", "x", p577, 2, 'm', 1, 0, 0},
-    {"numpy.take_along_axis", "x", p578, 2, 'm', 1, 0, 0},
-    {"numpy.put_along_axis", "x", p579, 3, 'm', 1, 0, 0},
-    {"numpy.put", "x", p580, 2, 'm', 1, 0, 0},
+    {"numpy.take", "a", p577, 4, 'm', 1, 0, 0},
+    {"numpy.take_along_axis", "arr", p578, 2, 'm', 1, 0, 0},
+    {"numpy.put_along_axis", "arr", p579, 4, 'm', 1, 0, 0},
+    {"numpy.put", "a", p580, 4, 'm', 1, 0, 0},
     {"numpy.unravel_index", "indices", p581, 1, 'm', 0, 0, 0},
     {"numpy.ravel_multi_index", "positions", p582, 2, 'j', 1, 0, 0},
-    {"numpy.tril_indices_from", "x", p583, 1, 'm', 2, 0, 0},
-    {"numpy.triu_indices_from", "x", p584, 1, 'm', 2, 0, 0},
-    {"numpy.fill_diagonal", "x", p585, 2, 'm', 1, 0, 0},
-    {"numpy.delete", "x", p586, 2, 'm', 1, 0, 0},
-    {"numpy.insert", "x", p587, 3, 'm', 1, 0, 0},
-    {"numpy.permute_dims", "x", p588, 1, 'm', 1, 0, 0},
-    {"numpy.moveaxis", "x", p589, 2, 'm', 1, 0, 0},
-    {"numpy.rollaxis", "x", p590, 2, 'm', 1, 0, 0},
-    {"numpy.resize", "x", p591, 1, 'm', 1, 0, 0},
-    {"numpy.swapaxes", "x", p592, 2, 'm', 1, 0, 0},
+    {"numpy.tril_indices_from", "arr", p583, 1, 'm', 2, 0, 0},
+    {"numpy.triu_indices_from", "arr", p584, 1, 'm', 2, 0, 0},
+    {"numpy.fill_diagonal", "a", p585, 3, 'm', 1, 0, 0},
+    {"numpy.delete", "arr", p586, 2, 'm', 1, 0, 0},
+    {"numpy.insert", "arr", p587, 3, 'm', 1, 0, 0},
+    {"numpy.permute_dims", "a", p588, 1, 'm', 1, 0, 0},
+    {"numpy.moveaxis", "a", p589, 2, 'm', 1, 0, 0},
+    {"numpy.rollaxis", "a", p590, 2, 'm', 1, 0, 0},
+    {"numpy.resize", "a", p591, 1, 'm', 1, 0, 0},
+    {"numpy.swapaxes", "a", p592, 2, 'm', 1, 0, 0},
     {"numpy.matrix_transpose", "x", NULL, 0, 'm', 1, 0, 0},
-    {"numpy.flip", "x", p594, 1, 'm', 1, 0, 0},
-    {"numpy.rot90", "x", p595, 2, 'm', 1, 0, 0},
-    {"numpy.roll", "x", p596, 2, 'm', 1, 0, 0},
-    {"numpy.squeeze", "x", p597, 1, 'm', 1, 0, 0},
-    {"numpy.expand_dims", "x", p598, 1, 'm', 1, 0, 1},
+    {"numpy.flip", "m", p594, 1, 'm', 1, 0, 0},
+    {"numpy.rot90", "m", p595, 2, 'm', 1, 0, 0},
+    {"numpy.roll", "a", p596, 2, 'm', 1, 0, 0},
+    {"numpy.squeeze", "a", p597, 1, 'm', 1, 0, 0},
+    {"numpy.expand_dims", "a", p598, 1, 'm', 1, 0, 1},
     {"numpy.broadcast_to", "x", p599, 1, 'm', 1, 0, 0},
-    {"numpy.ravel", "x", NULL, 0, 'm', 1, 0, 0},
-    {"numpy.tile", "x", p601, 1, 'm', 1, 0, 0},
-    {"numpy.repeat", "x", p602, 2, 'm', 1, 0, 0},
+    {"numpy.ravel", "a", NULL, 0, 'm', 1, 0, 0},
+    {"numpy.tile", "A", p601, 1, 'm', 1, 0, 0},
+    {"numpy.repeat", "a", p602, 2, 'm', 1, 0, 0},
     {"numpy.concat", "arrays", p603, 1, 'j', 1, 0, 0},
     {"numpy.stack", "arrays", p604, 1, 'j', 1, 0, 1},
     {"numpy.unstack", "x", p605, 1, 'm', 0, 0, 0},
-    {"numpy.tril", "x", p606, 1, 'm', 1, 0, 0},
-    {"numpy.triu", "x", p607, 1, 'm', 1, 0, 0},
-    {"numpy.diagonal", "x", p608, 3, 'm', 1, 0, 0},
-    {"numpy.trace", "x", p609, 4, 'm', 1, 0, 0},
-    {"numpy.diag", "x", p610, 1, 'm', 1, 0, 0},
-    {"numpy.diagflat", "x", p611, 1, 'm', 1, 0, 0},
-    {"numpy.packbits", "x", p612, 2, 'm', 1, 0, 0},
-    {"numpy.unpackbits", "x", p613, 3, 'm', 1, 0, 0},
+    {"numpy.tril", "m", p606, 1, 'm', 1, 0, 0},
+    {"numpy.triu", "m", p607, 1, 'm', 1, 0, 0},
+    {"numpy.diagonal", "a", p608, 3, 'm', 1, 0, 0},
+    {"numpy.trace", "a", p609, 4, 'm', 1, 0, 0},
+    {"numpy.diag", "v", p610, 1, 'm', 1, 0, 0},
+    {"numpy.diagflat", "v", p611, 1, 'm', 1, 0, 0},
+    {"numpy.packbits", "a", p612, 2, 'm', 1, 0, 0},
+    {"numpy.unpackbits", "a", p613, 3, 'm', 1, 0, 0},
     {"numpy.matmul", "x", p614, 1, 'm', 1, 0, 0},
-    {"numpy.tensordot", "x", p615, 3, 'm', 1, 0, 0},
+    {"numpy.tensordot", "a", p615, 3, 'm', 1, 0, 0},
     {"numpy.vecdot", "x", p616, 2, 'm', 1, 0, 0},
     {"numpy.matvec", "x", p617, 1, 'm', 1, 0, 0},
     {"numpy.vecmat", "x", p618, 1, 'm', 1, 0, 0},
-    {"numpy.outer", "x", p619, 1, 'm', 1, 0, 0},
-    {"numpy.kron", "x", p620, 1, 'm', 1, 0, 0},
-    {"numpy.cross", "x", p621, 2, 'm', 1, 0, 0},
-    {"numpy.convolve", "x", p622, 2, 'm', 1, 0, 0},
-    {"numpy.correlate", "x", p623, 2, 'm', 1, 0, 0},
+    {"numpy.outer", "a", p619, 1, 'm', 1, 0, 0},
+    {"numpy.kron", "a", p620, 1, 'm', 1, 0, 0},
+    {"numpy.cross", "a", p621, 5, 'm', 1, 0, 0},
+    {"numpy.convolve", "a", p622, 2, 'm', 1, 0, 0},
+    {"numpy.correlate", "a", p623, 2, 'm', 1, 0, 0},
     {"numpy.polyval", "p", p624, 1, 'm', 1, 0, 0},
     {"numpy.roots", "p", p625, 1, 'm', 1, 0, 0},
-    {"numpy.polydiv", "p", p626, 1, 'm', 2, 0, 0},
-    {"numpy.poly", "x", NULL, 0, 'm', 1, 0, 0},
+    {"numpy.polydiv", "u", p626, 1, 'm', 2, 0, 0},
+    {"numpy.poly", "seq_of_zeros", NULL, 0, 'm', 1, 0, 0},
     {"numpy.polyfit", "x", p628, 3, 'm', 1, 0, 0},
-    {"numpy.polyadd", "p", p629, 1, 'm', 1, 0, 0},
-    {"numpy.polysub", "p", p630, 1, 'm', 1, 0, 0},
-    {"numpy.polymul", "p", p631, 1, 'm', 1, 0, 0},
+    {"numpy.polyadd", "a1", p629, 1, 'm', 1, 0, 0},
+    {"numpy.polysub", "a1", p630, 1, 'm', 1, 0, 0},
+    {"numpy.polymul", "a1", p631, 1, 'm', 1, 0, 0},
     {"numpy.polyder", "p", p632, 1, 'm', 1, 0, 0},
     {"numpy.polyint", "p", p633, 2, 'm', 1, 0, 0},
     {"numpy.vander", "x", p634, 2, 'm', 1, 0, 0},

@@ -34,18 +34,18 @@ const normParam = ", norm text = backward {backward ortho forward}"
 
 // transformAlong is a transform along one axis.
 func transformAlong(name, doc string, build func(x *uop.UOp, n int64, axis int, norm tensor.Norm) (*uop.UOp, error)) Op {
-	return method("fft."+name, "n int?, axis int = -1"+normParam, doc, func(a *Args) (*uop.UOp, error) {
+	return called("a", method("fft."+name, "n int?, axis int = -1"+normParam, doc, func(a *Args) (*uop.UOp, error) {
 		n, err := a.length("n")
 		if err != nil {
 			return nil, err
 		}
 		return build(a.X, n, a.axis("axis"), a.fourierNorm())
-	})
+	}))
 }
 
 // transformOver is a transform over axes: the last two of a name that ends in 2, else all by default.
 func transformOver(name, doc string, build func(x *uop.UOp, sizes []int64, axes []int, norm tensor.Norm) (*uop.UOp, error)) Op {
-	return method("fft."+name, "s ints?, axes axes?"+normParam, doc, func(a *Args) (*uop.UOp, error) {
+	return called("a", method("fft."+name, "s ints?, axes axes?"+normParam, doc, func(a *Args) (*uop.UOp, error) {
 		axes := a.someAxes()
 		if axes == nil && strings.HasSuffix(name, "2") {
 			axes = []int{-2, -1}
@@ -55,7 +55,7 @@ func transformOver(name, doc string, build func(x *uop.UOp, sizes []int64, axes 
 			sizes = a.ints("s")
 		}
 		return build(a.X, sizes, axes, a.fourierNorm())
-	})
+	}))
 }
 
 // frequencies is a maker of frequencies.

@@ -14,13 +14,11 @@ Matrices are the last two axes, and other axes stacks of them. Integers are conv
 whose results are counts.`
 
 func inLinalg(name, first, params, doc string, build func(a *Args) (*uop.UOp, error)) Op {
-	op := method("linalg."+name, params, doc, build)
-	op.First = first
-	return op
+	return called(first, method("linalg."+name, params, doc, build))
 }
 
 func severalInLinalg(results, name, params, doc string, build func(a *Args) ([]*uop.UOp, error)) Op {
-	return several(results, "linalg."+name, params, doc, build)
+	return called("a", several(results, "linalg."+name, params, doc, build))
 }
 
 // norm is an order of a norm: a number or a name.
@@ -44,19 +42,19 @@ func (a *Args) norm(name string, otherwise string) (string, float64) {
 
 var linalgOps = sync.OnceValue(func() []Op {
 	return []Op{
-		inLinalg("cholesky", "x", "upper bool = false", "The lower triangular factor L of symmetric or Hermitian positive definite x = L L^H.\nWith upper it is U of x = U^H U.", func(a *Args) (*uop.UOp, error) {
+		inLinalg("cholesky", "a", "upper bool = false", "The lower triangular factor L of symmetric or Hermitian positive definite a = L L^H.\nWith upper it is U of a = U^H U.", func(a *Args) (*uop.UOp, error) {
 			return tensor.Cholesky(a.X, a.bool("upper"))
 		}),
-		inLinalg("cho_solve", "c", "b tensor, lower bool = true", "The solution y of x y = b from the factor c of cholesky of x (…, n, n).\nb has the shape (n), (…, n) or (…, n, k).", func(a *Args) (*uop.UOp, error) {
+		inLinalg("cho_solve", "c", "b tensor, lower bool = true", "The solution x of a x = b from the factor c of cholesky of a (…, n, n).\nb has the shape (n), (…, n) or (…, n, k).", func(a *Args) (*uop.UOp, error) {
 			return tensor.CholeskySolve(a.X, a.tensor("b"), !a.bool("lower"))
 		}),
 		inLinalg("solve_triangular", "a", "b tensor, lower bool = false, trans bool = false, unit_diagonal bool = false", "The solution of a x = b for triangular matrices a (…, n, n).\nb has the shape (n), (…, n) or (…, n, k). With trans it is the solution of a^T x = b.", func(a *Args) (*uop.UOp, error) {
 			return tensor.TriangularSolve(a.X, a.tensor("b"), !a.bool("lower"), a.bool("trans"), a.bool("unit_diagonal"))
 		}),
-		inLinalg("det", "x", "", "The determinant, of shape (…), of square matrices (…, n, n).", func(a *Args) (*uop.UOp, error) { return tensor.Det(a.X) }),
+		inLinalg("det", "a", "", "The determinant, of shape (…), of square matrices (…, n, n).", func(a *Args) (*uop.UOp, error) { return tensor.Det(a.X) }),
 		severalInLinalg("sign logabsdet", "slogdet", "", "The sign of the determinant, and the logarithm of its absolute value.\nBoth have the shape (…) for square matrices (…, n, n). The sign of complex numbers is x / |x|.", func(a *Args) ([]*uop.UOp, error) { return pair(tensor.SlogDet(a.X)) }),
-		inLinalg("inv", "x", "", "The inverse of square matrices (…, n, n); infinite or NaN where they are singular.", func(a *Args) (*uop.UOp, error) { return tensor.Inv(a.X) }),
-		inLinalg("pinv", "x", "rtol operand?", `The inverse of Moore and Penrose.
+		inLinalg("inv", "a", "", "The inverse of square matrices (…, n, n); infinite or NaN where they are singular.", func(a *Args) (*uop.UOp, error) { return tensor.Inv(a.X) }),
+		inLinalg("pinv", "a", "rtol operand?", `The inverse of Moore and Penrose.
 Singular values up to rtol times the greatest count as 0, by default the machine epsilon times the greater size.`, func(a *Args) (*uop.UOp, error) {
 			rtol, err := a.tolerance("rtol")
 			if err != nil {
@@ -65,11 +63,24 @@ Singular values up to rtol times the greatest count as 0, by default the machine
 			return tensor.PseudoInverse(a.X, rtol)
 		}),
 		inLinalg("solve", "a", "b tensor", "The solution x of a x = b for square matrices a (…, n, n).\nb and x have the shape (n), (…, n) or (…, n, k). x is infinite or NaN where a is singular.", func(a *Args) (*uop.UOp, error) { return tensor.Solve(a.X, a.tensor("b")) }),
-		severalInLinalg("x residuals rank s", "lstsq", "b tensor, rcond float?", "The least squares solution of x y = b, residuals, rank and singular values.\nThey are those of Tensor's lstsq.", leastSquares),
-		inLinalg("tensorsolve", "a", "b tensor", "x with tensordot(a, x) = b over the axes of x, the last of a.", func(a *Args) (*uop.UOp, error) { return tensor.TensorSolve(a.X, a.tensor("b")) }),
+		severalInLinalg("x residuals rank s", "lstsq", "b tensor, rcond float?", "The least squares solution x of a x = b, residuals, rank and singular values.\nThey are those of Tensor's lstsq.", leastSquares),
+		inLinalg("tensorsolve", "a", "b tensor, axes axes?", "x with tensordot(a, x) = b over the axes of x, the last of a.\naxes are those of a that come last, behind the others.", func(a *Args) (*uop.UOp, error) {
+			x := a.X
+			if axes := a.axes("axes"); axes != nil {
+				last := make([]int, len(axes))
+				for i := range last {
+					last[i] = i - len(axes)
+				}
+				var err error
+				if x, err = tensor.MoveAxes(x, axes, last); err != nil {
+					return nil, err
+				}
+			}
+			return tensor.TensorSolve(x, a.tensor("b"))
+		}),
 		inLinalg("tensorinv", "a", "ind int = 2", "The inverse of a as a function of tensors.\nThe first ind axes of a are those of its result.", func(a *Args) (*uop.UOp, error) { return tensor.TensorInv(a.X, a.int("ind")) }),
-		severalInLinalg("q r", "qr", "mode text = reduced {reduced complete}", "Orthogonal or unitary q and upper triangular r with x = q r.\nOf matrices (…, m, n), q is (…, m, k) and r (…, k, n) with k = min(m, n), or k = m with \"complete\".", func(a *Args) ([]*uop.UOp, error) { return a.orthogonal() }),
-		severalInLinalg("u s vh", "svd", "full_matrices bool = true", "u, s and vh with x = u diag(s) vh; s is in descending order.\nOf matrices (…, m, n) with k = min(m, n), s is (…, k). u is (…, m, m) and vh (…, n, n), without full_matrices (…, m, k) and (…, k, n).", func(a *Args) ([]*uop.UOp, error) {
+		severalInLinalg("q r", "qr", "mode text = reduced {reduced complete}", "Orthogonal or unitary q and upper triangular r with a = q r.\nOf matrices (…, m, n), q is (…, m, k) and r (…, k, n) with k = min(m, n), or k = m with \"complete\".", func(a *Args) ([]*uop.UOp, error) { return a.orthogonal() }),
+		severalInLinalg("u s vh", "svd", "full_matrices bool = true", "u, s and vh with a = u diag(s) vh; s is in descending order.\nOf matrices (…, m, n) with k = min(m, n), s is (…, k). u is (…, m, m) and vh (…, n, n), without full_matrices (…, m, k) and (…, k, n).", func(a *Args) ([]*uop.UOp, error) {
 			u, s, vt, err := tensor.AnySVD(a.X, a.bool("full_matrices"))
 			return []*uop.UOp{u, s, vt}, err
 		}),
@@ -77,7 +88,7 @@ Singular values up to rtol times the greatest count as 0, by default the machine
 		severalInLinalg("eigenvalues eigenvectors", "eigh", "upper bool = false", "The eigenvalues (…, n) in ascending order, and the eigenvectors as columns (…, n, n).\nMatrices (…, n, n) are symmetric or Hermitian; the triangle that upper does not name is not read.", func(a *Args) ([]*uop.UOp, error) {
 			return pair(tensor.Eigh(a.X, a.bool("upper")))
 		}),
-		inLinalg("eigvalsh", "x", "upper bool = false", "The eigenvalues (…, n) of symmetric or Hermitian matrices (…, n, n) in ascending order.", func(a *Args) (*uop.UOp, error) {
+		inLinalg("eigvalsh", "a", "upper bool = false", "The eigenvalues (…, n) of symmetric or Hermitian matrices (…, n, n) in ascending order.", func(a *Args) (*uop.UOp, error) {
 			values, _, err := tensor.Eigh(a.X, a.bool("upper"))
 			return values, err
 		}),
@@ -85,24 +96,24 @@ Singular values up to rtol times the greatest count as 0, by default the machine
 Vectors have length 1, and their greatest element is positive. Derivatives of vectors hold for functions that do not depend on their phases.`, func(a *Args) ([]*uop.UOp, error) {
 			return pair(tensor.Eig(a.X))
 		}),
-		inLinalg("eigvals", "x", "", "The complex eigenvalues (…, n) of square matrices (…, n, n), in no particular order.", func(a *Args) (*uop.UOp, error) { return tensor.EigVals(a.X) }),
-		severalInLinalg("order lower upper", "lu", "", "The order of rows, and triangular matrices with x[order] = lower upper.\nOf matrices (…, m, n), lower is (…, m, k) and upper (…, k, n), where k is the smaller of m and n.", func(a *Args) ([]*uop.UOp, error) {
+		inLinalg("eigvals", "a", "", "The complex eigenvalues (…, n) of square matrices (…, n, n), in no particular order.", func(a *Args) (*uop.UOp, error) { return tensor.EigVals(a.X) }),
+		severalInLinalg("order lower upper", "lu", "", "The order of rows, and triangular matrices with a[order] = lower upper.\nOf matrices (…, m, n), lower is (…, m, k) and upper (…, k, n), where k is the smaller of m and n.", func(a *Args) ([]*uop.UOp, error) {
 			l, u, p, err := tensor.LUFactors(a.X)
 			return []*uop.UOp{p, l, u}, err
 		}),
 		severalInLinalg("lu order", "lu_factor", "", `The triangular factors of square matrices in one matrix, and the order of rows, for lu_solve.
-The lower factor has ones on its diagonal, which are not stored: x[order] = lower upper.`, func(a *Args) ([]*uop.UOp, error) {
+The lower factor has ones on its diagonal, which are not stored: a[order] = lower upper.`, func(a *Args) ([]*uop.UOp, error) {
 			return pair(tensor.LUTogether(a.X))
 		}),
-		inLinalg("lu_solve", "lu", "order tensor, b tensor, trans bool = false", "The solution of x y = b from the results of lu_factor of x; with trans that of x^T y = b.\nSciPy's takes a pair (lu, piv), in which piv has the exchanges of rows; order is the row that stands in each place.", func(a *Args) (*uop.UOp, error) {
+		inLinalg("lu_solve", "lu", "order tensor, b tensor, trans bool = false", "The solution x of a x = b from the results of lu_factor of a; with trans that of a^T x = b.\nSciPy's takes a pair (lu, piv), in which piv has the exchanges of rows; order is the row that stands in each place.", func(a *Args) (*uop.UOp, error) {
 			if err := a.positions("order", a.tensor("order"), -2); err != nil {
 				return nil, err
 			}
 			return tensor.LUSolve(a.X, a.tensor("order"), a.tensor("b"), a.bool("trans"))
 		}),
-		inLinalg("expm", "x", "", "The exponential of square matrices (…, n, n), for norms up to 2^15.", func(a *Args) (*uop.UOp, error) { return tensor.MatrixExp(a.X) }),
-		inLinalg("matrix_power", "x", "n int", "The power of square matrices (…, n, n); of the inverse for a negative exponent n.", func(a *Args) (*uop.UOp, error) { return tensor.MatrixPower(a.X, a.int("n")) }),
-		inLinalg("matrix_rank", "x", "rtol operand?", "The number of singular values above rtol times the greatest, int32.\nrtol is the machine epsilon times the greater size unless given.", func(a *Args) (*uop.UOp, error) {
+		inLinalg("expm", "a", "", "The exponential of square matrices (…, n, n), for norms up to 2^15.", func(a *Args) (*uop.UOp, error) { return tensor.MatrixExp(a.X) }),
+		inLinalg("matrix_power", "a", "n int", "The power of square matrices (…, n, n); of the inverse for a negative exponent n.", func(a *Args) (*uop.UOp, error) { return tensor.MatrixPower(a.X, a.int("n")) }),
+		inLinalg("matrix_rank", "A", "rtol operand?", "The number of singular values above rtol times the greatest, int32.\nrtol is the machine epsilon times the greater size unless given.", func(a *Args) (*uop.UOp, error) {
 			rtol, err := a.tolerance("rtol")
 			if err != nil {
 				return nil, err
@@ -120,7 +131,7 @@ The lower factor has ones on its diagonal, which are not stored: x[order] = lowe
 			name, order := a.norm("p", "")
 			return tensor.Condition(a.X, name, order)
 		}),
-		joiner("linalg.multi_dot", "", "The product of matrices in the order with the least work.\nThe first may be a row, the last a column.", func(a *Args) (*uop.UOp, error) { return tensor.ChainProduct(a.Xs) }),
+		called("array", joiner("linalg.multi_dot", "", "The product of matrices in the order with the least work.\nThe first may be a row, the last a column.", func(a *Args) (*uop.UOp, error) { return tensor.ChainProduct(a.Xs) })),
 	}
 })
 

@@ -31,6 +31,38 @@ func severalInNumpy(results, name, params, doc string, build func(a *Args) ([]*u
 	return several(results, "numpy."+name, params, doc, build)
 }
 
+// firstOperands are NumPy's names of first operands that are not x, each with its functions.
+var firstOperands = map[string]string{
+	"a": `all any argmax argmin argpartition argsort argwhere average clip convolve correlate count_nonzero cross cumulative_sum cumulative_prod diagonal
+		diff expand_dims fill_diagonal flatnonzero histogram histogram_bin_edges isclose kron max mean median min moveaxis nanargmax nanargmin nancumprod
+		nancumsum nanmax nanmean nanmedian nanmin nanpercentile nanprod nanquantile nanstd nansum nanvar nonzero outer packbits partition percentile
+		permute_dims prod ptp put quantile ravel repeat resize roll rollaxis round searchsorted sort squeeze std sum swapaxes take tensordot trace
+		unpackbits var`,
+	"a1": "array_equal", "z": "angle", "v": "diag diagflat", "ary": "ediff1d", "m": "flip rot90 tril triu",
+	"val": "imag real", "ar1": "intersect1d setdiff1d setxor1d union1d", "element": "isin", "A": "tile",
+	"arr": "delete insert put_along_axis take_along_axis tril_indices_from triu_indices_from",
+}
+
+// inNumPysNames gives functions NumPy's names of their first operands.
+func inNumPysNames(list []Op) []Op {
+	names := map[string]string{}
+	for first, functions := range firstOperands {
+		for name := range strings.FieldsSeq(functions) {
+			names["numpy."+name] = first
+		}
+	}
+	for i := range list {
+		if first := names[list[i].Name]; first != "" {
+			list[i].First = first
+			delete(names, list[i].Name)
+		}
+	}
+	for name := range names {
+		panic("ops: no function " + name)
+	}
+	return list
+}
+
 // described finds an operation of tensors. It does not look into the modules, which are made of it.
 func described(name string) *Op {
 	for _, op := range All() {
@@ -181,142 +213,6 @@ func logical(name, doc string, f two) Op {
 	})
 }
 
-const overAxes = "axis axes?, keepdims bool = false"
-
-func reducing(name, doc string, f reduction) Op {
-	return inNumpy(name, overAxes, doc, func(a *Args) (*uop.UOp, error) { return f(a.X, a.axes("axis"), a.bool("keepdims")) })
-}
-
-// spreading is a variance or standard deviation.
-func spreading(name, doc string, f func(a *Args, correction float64) (*uop.UOp, error)) Op {
-	return inNumpy(name, spreadParams, doc, func(a *Args) (*uop.UOp, error) {
-		if err := a.castX(); err != nil {
-			return nil, err
-		}
-		return f(a, a.correction())
-	})
-}
-
-const spreadParams = "axis axes?, correction float = 0, keepdims bool = false, ddof float?, dtype dtype?"
-
-// correction is what the count is lessened by; ddof is NumPy's name of it.
-func (a *Args) correction() float64 {
-	if a.given("ddof") {
-		return a.float("ddof")
-	}
-	return a.float("correction")
-}
-
-// castX casts the operand to dtype, if that is given.
-func (a *Args) castX() (err error) {
-	if dt := a.dtype("dtype"); dt != nil {
-		a.X, err = tensor.Cast(a.X, dt)
-	}
-	return err
-}
-
-func nanReducing(name, doc string) Op {
-	return inNumpy(name, overAxes, doc, func(a *Args) (*uop.UOp, error) {
-		return tensor.NaNReduce(strings.TrimPrefix(name, "nan"), a.X, a.axes("axis"), a.bool("keepdims"), 0)
-	})
-}
-
-func nanSpreading(name, doc string) Op {
-	return inNumpy(name, spreadParams, doc, func(a *Args) (*uop.UOp, error) {
-		if err := a.castX(); err != nil {
-			return nil, err
-		}
-		return tensor.NaNReduce(strings.TrimPrefix(name, "nan"), a.X, a.axes("axis"), a.bool("keepdims"), a.correction())
-	})
-}
-
-// quantiles is a function of shares, which are divided by scale.
-func quantiles(name, doc string, scale float64, skipNaN bool) Op {
-	const methods = "method text = linear {linear lower higher midpoint nearest inverted_cdf averaged_inverted_cdf closest_observation " +
-		"interpolated_inverted_cdf hazen weibull median_unbiased normal_unbiased}"
-	return inNumpy(name, "q operand, axis axes?, "+methods+", keepdims bool = false", doc+`
-q has values from 0 to `+number(scale)+`; its axes come first. method, one of NumPy's, says what lies between two elements.`, func(a *Args) (*uop.UOp, error) {
-		q := a.tensor("q")
-		if q == nil {
-			v := a.number("q").F()
-			if !(v >= 0 && v <= scale) {
-				return nil, bad("q", "%v, expected 0 to %v", v, scale)
-			}
-			var err error
-			if q, err = tensor.Const(a.X.Graph(), uop.Float64, uop.Float(v)); err != nil {
-				return nil, err
-			}
-		}
-		if scale != 1 {
-			var err error
-			if q, err = tensor.Cast(q, uop.Float64); err != nil {
-				return nil, err
-			}
-			by, err := tensor.Const(a.X.Graph(), uop.Float64, uop.Float(scale))
-			if err == nil {
-				q, err = tensor.Div(q, by)
-			}
-			if err != nil {
-				return nil, err
-			}
-		}
-		return tensor.Quantiles(a.X, q, a.axes("axis"), a.bool("keepdims"), a.text("method"), skipNaN)
-	})
-}
-
-func medians(name, doc string, skipNaN bool) Op {
-	return inNumpy(name, overAxes, doc, func(a *Args) (*uop.UOp, error) {
-		q, err := tensor.Const(a.X.Graph(), uop.Float64, uop.Float(0.5))
-		if err != nil {
-			return nil, err
-		}
-		return tensor.Quantiles(a.X, q, a.axes("axis"), a.bool("keepdims"), "linear", skipNaN)
-	})
-}
-
-// running is a cumulative operation along an axis, or over the flattened array, in a type, with its first value in front on request.
-func running(name, doc string, along func(x *uop.UOp, axis int) (*uop.UOp, error), start int64, skipNaN bool) Op {
-	return inNumpy(name, "axis int?, dtype dtype?, include_initial bool = false", doc, func(a *Args) (*uop.UOp, error) {
-		x, axis := a.X, a.axis("axis")
-		var err error
-		if n := len(x.Shape()); n == 0 || n > 1 && !a.given("axis") {
-			if x, err = tensor.Flatten(x, 0, -1); err != nil {
-				return nil, err
-			}
-		}
-		if skipNaN {
-			if x, err = tensor.WithoutNaN(x, float64(start)); err != nil {
-				return nil, err
-			}
-		}
-		dt := a.dtype("dtype")
-		if dt == nil {
-			if dt = x.DType; !dt.IsFloat() {
-				dt = uop.SumAcc(dt)
-			}
-		}
-		if x, err = tensor.Cast(x, dt); err != nil {
-			return nil, err
-		}
-		r, err := along(x, axis)
-		if err == nil {
-			r, err = tensor.Cast(r, dt)
-		}
-		if err != nil || !a.bool("include_initial") {
-			return r, err
-		}
-		p := make([]uop.Pair, len(r.Shape()))
-		for i := range p {
-			p[i] = noPair(i)
-		}
-		if axis < 0 {
-			axis += len(p)
-		}
-		p[axis].Lo = uop.N(1)
-		return tensor.Pad(r, p, uop.Int(start))
-	})
-}
-
 // sized is the number of elements of a result: size if it is given, otherwise how many elements of mask are true.
 func (a *Args) sized(mask *uop.UOp) (int64, error) {
 	if a.given("size") {
@@ -335,6 +231,7 @@ func (a *Args) fill() any {
 
 const (
 	bySize   = "size int? [0,], fill_value number?"
+	ofSets   = "ar2 tensor, assume_unique bool = false, " + bySize // nothing is won by elements that are distinct already
 	joinsNaN = ", equal_nan bool = false"
 )
 
@@ -371,6 +268,23 @@ func (a *Args) uniques(x *uop.UOp, equalNaN bool) ([]*uop.UOp, error) {
 	}
 	values, firsts, inverse, counts, err := tensor.UniqueWithin(x, order, first, n, a.fill())
 	return []*uop.UOp{values, firsts, inverse, counts}, err
+}
+
+// uniqueSlices are uniques, of the slices along axis if it is given.
+func (a *Args) uniqueSlices() ([]*uop.UOp, error) {
+	if !a.given("axis") {
+		return a.uniques(a.X, a.bool("equal_nan"))
+	}
+	ranks, err := tensor.SliceRanks(a.X, a.axis("axis"))
+	if err != nil {
+		return nil, err
+	}
+	r, err := a.uniques(ranks, true)
+	if err != nil {
+		return nil, err
+	}
+	r[0], err = tensor.TakeAxes(a.X, r[1], a.axis("axis"))
+	return r, err
 }
 
 // joinedWith is x and another array, both flattened, as one.
@@ -432,8 +346,8 @@ func (a *Args) chosenValues(x *uop.UOp, mask func(values *uop.UOp) (*uop.UOp, er
 }
 
 func set(name, doc string, member bool) Op {
-	return inNumpy(name, "y tensor, "+bySize, doc, func(a *Args) (*uop.UOp, error) {
-		return a.chosenValues(a.X, func(values *uop.UOp) (*uop.UOp, error) { return a.member(values, a.tensor("y"), !member) })
+	return inNumpy(name, ofSets, doc, func(a *Args) (*uop.UOp, error) {
+		return a.chosenValues(a.X, func(values *uop.UOp) (*uop.UOp, error) { return a.member(values, a.tensor("ar2"), !member) })
 	})
 }
 
@@ -459,6 +373,30 @@ func (a *Args) trues(x *uop.UOp) ([]*uop.UOp, error) {
 		}
 	}
 	return tensor.TruePositions(x, n, fill)
+}
+
+// notInPlace is JAX's argument inplace, which may only be false.
+const notInPlace = ", inplace bool = false"
+
+func (a *Args) notInPlace() error {
+	if a.bool("inplace") {
+		return bad("inplace", "is true, expected false: the result is a new array")
+	}
+	return nil
+}
+
+const (
+	modes  = "mode text = raise {raise clip wrap}"
+	byMode = "\nmode \"clip\" moves indices out of range to the edge, \"wrap\" counts them anew from 0."
+)
+
+// within are positions along an axis by mode: those out of range are errors where they are in memory.
+func (a *Args) within(name string, x *uop.UOp, axis int) (*uop.UOp, error) {
+	at := a.tensor(name)
+	if a.text("mode") == "raise" {
+		return at, a.Elements.positions(name, at, x, axis, true)
+	}
+	return tensor.IndicesWithin(at, x, axis, a.text("mode") == "wrap")
 }
 
 // triangle are the positions of a triangle of the shape of a matrix.
@@ -533,7 +471,7 @@ func (a *Args) flatUnless(name string) (*uop.UOp, int, error) {
 }
 
 var numpyOps = sync.OnceValue(func() []Op {
-	return slices.Concat(
+	return inNumPysNames(slices.Concat(
 		// Elementwise
 		same("real imag conj acos acosh asin asinh atan atanh cos cosh exp exp2 expm1 isfinite isinf isnan log log1p log2 log10 logical_not sign sin sinh square sqrt tan tanh reciprocal bitwise_invert=bitwise_not"),
 		ofNumbers(same("negative=neg")), ofNumbers(twoOf("subtract=sub")),
@@ -582,7 +520,7 @@ var numpyOps = sync.OnceValue(func() []Op {
 			numpy1("isposinf", "Whether elements are infinity: bool.", func(x *uop.UOp) (*uop.UOp, error) { return equals(x, math.Inf(1)) }),
 			numpy1("isneginf", "Whether elements are -infinity: bool.", func(x *uop.UOp) (*uop.UOp, error) { return equals(x, math.Inf(-1)) }),
 			numpy1("bitwise_count", "The number of ones in the bits of |x|, uint8.", tensor.BitCount),
-			inNumpy("nan_to_num", "nan float = 0, posinf float?, neginf float?", "The array with numbers for NaN and infinities.\nInfinities become the greatest numbers of the type unless given.", func(a *Args) (*uop.UOp, error) {
+			inNumpy("nan_to_num", "copy bool = true, nan float = 0, posinf float?, neginf float?", "The array with numbers for NaN and infinities.\nInfinities become the greatest numbers of the type unless given. It is a new array, whatever copy is.", func(a *Args) (*uop.UOp, error) {
 				return tensor.NaNToNum(a.X, a.float("nan"), a.optional("posinf"), a.optional("neginf"))
 			}),
 			severalInNumpy("fraction whole", "modf", "", "The fractional and the whole part, both with the sign of x.", func(a *Args) ([]*uop.UOp, error) { return pair(tensor.SplitWhole(a.X)) }),
@@ -626,9 +564,9 @@ var numpyOps = sync.OnceValue(func() []Op {
 				r, err := tensor.Mod(x, y)
 				return []*uop.UOp{q, r}, err
 			}),
-			borrowed("isclose", "isclose", "y operand, rtol float = 1e-05, atol float = 1e-08, equal_nan bool = false", "other rtol atol equal_nan"),
-			inNumpy("array_equal", "y tensor, equal_nan bool = false", "Whether shapes and elements are equal: bool.", func(a *Args) (*uop.UOp, error) {
-				return tensor.AllEqual(a.X, a.tensor("y"), a.bool("equal_nan"))
+			borrowed("isclose", "isclose", "b operand, rtol float = 1e-05, atol float = 1e-08, equal_nan bool = false", "other rtol atol equal_nan"),
+			inNumpy("array_equal", "a2 tensor, equal_nan bool = false", "Whether shapes and elements are equal: bool.", func(a *Args) (*uop.UOp, error) {
+				return tensor.AllEqual(a.X, a.tensor("a2"), a.bool("equal_nan"))
 			}),
 			inNumpy("clip", "min operand?, max operand?", "Elements limited to min and max, which may be left out.", func(a *Args) (*uop.UOp, error) {
 				if !a.given("min") && !a.given("max") {
@@ -648,194 +586,27 @@ var numpyOps = sync.OnceValue(func() []Op {
 				return tensor.Clamp(x, bounds[0], bounds[1])
 			}),
 		},
-		// Reductions
-		[]Op{
-			borrowed("sum", "sum", "axis axes?, dtype dtype?, keepdims bool = false", "axis dtype keepdim"),
-			inNumpy("prod", "axis axes?, dtype dtype?, keepdims bool = false", "The product along axes, in dtype if given, of short integers in 32 bits.", func(a *Args) (*uop.UOp, error) {
-				dt := a.dtype("dtype")
-				if dt == nil {
-					if dt = a.X.DType; !dt.IsFloat() {
-						dt = uop.SumAcc(dt)
-					}
-				}
-				return tensor.ProdAs(a.X, dt, a.axes("axis"), a.bool("keepdims"))
-			}),
-			borrowed("max", "max", overAxes, "axis keepdim"),
-			borrowed("min", "min", overAxes, "axis keepdim"),
-			inNumpy("mean", overAxes+", dtype dtype?", "The mean along axes, of the elements in dtype if given; integers give float32.", func(a *Args) (*uop.UOp, error) {
-				if err := a.castX(); err != nil {
-					return nil, err
-				}
-				return tensor.Mean(a.X, a.axes("axis"), a.bool("keepdims"))
-			}),
-			borrowed("any", "any", overAxes, "axis keepdim"),
-			borrowed("all", "all", overAxes, "axis keepdim"),
-			spreading("var", "The variance along axes: the sum of squared deviations divided by count - correction.", func(a *Args, c float64) (*uop.UOp, error) {
-				return tensor.Var(a.X, a.axes("axis"), a.bool("keepdims"), c)
-			}),
-			spreading("std", "The square root of the variance.", func(a *Args, c float64) (*uop.UOp, error) {
-				return tensor.Std(a.X, a.axes("axis"), a.bool("keepdims"), c)
-			}),
-			documented("The position of the greatest element along an axis, the first of several.\nUnless an axis is given, it is that in the flattened array.", borrowed("argmax", "argmax", "axis int?, keepdims bool = false", "axis keepdim")),
-			documented("The position of the least element along an axis, the first of several.\nUnless an axis is given, it is that in the flattened array.", borrowed("argmin", "argmin", "axis int?, keepdims bool = false", "axis keepdim")),
-			reducing("ptp", "The greatest less the least element along axes.", func(x *uop.UOp, axes []int, keep bool) (*uop.UOp, error) {
-				if x.DType.IsBool() {
-					return nil, bad("x", "is bool, expected numbers")
-				}
-				most, err := tensor.Max(x, axes, keep)
-				if err != nil {
-					return nil, err
-				}
-				least, err := tensor.Min(x, axes, keep)
-				if err != nil {
-					return nil, err
-				}
-				return tensor.Sub(most, least)
-			}),
-			reducing("count_nonzero", "The number of elements along axes that are not 0, int32.", func(x *uop.UOp, axes []int, keep bool) (*uop.UOp, error) {
-				x, err := tensor.Cast(x, uop.Bool)
-				if err != nil {
-					return nil, err
-				}
-				return tensor.SumAs(x, uop.Int32, axes, keep)
-			}),
-			quantiles("quantile", "The quantiles along axes.", 1, false), quantiles("percentile", "The percentiles along axes.", 100, false),
-			quantiles("nanquantile", "The quantiles along axes of the elements that are not NaN.", 1, true), quantiles("nanpercentile", "The percentiles along axes of the elements that are not NaN.", 100, true),
-			medians("median", "The median along axes.", false), medians("nanmedian", "The median along axes of the elements that are not NaN.", true),
-			nanReducing("nansum", "The sum along axes of the elements that are not NaN."), nanReducing("nanprod", "The product along axes of the elements that are not NaN."),
-			nanReducing("nanmax", "The greatest element along axes that is not NaN."), nanReducing("nanmin", "The least element along axes that is not NaN."),
-			nanReducing("nanmean", "The mean along axes of the elements that are not NaN."),
-			nanSpreading("nanvar", "The variance along axes of the elements that are not NaN."), nanSpreading("nanstd", "The standard deviation along axes of the elements that are not NaN."),
-			inNumpy("nanargmax", "axis int?, keepdims bool = false", "The position of the greatest element that is not NaN.", func(a *Args) (*uop.UOp, error) {
-				return a.alongOrFlatAs("keepdims", func(x *uop.UOp, axis int, keep bool) (*uop.UOp, error) { return tensor.NaNArg(x, false, axis, keep) })
-			}),
-			inNumpy("nanargmin", "axis int?, keepdims bool = false", "The position of the least element that is not NaN.", func(a *Args) (*uop.UOp, error) {
-				return a.alongOrFlatAs("keepdims", func(x *uop.UOp, axis int, keep bool) (*uop.UOp, error) { return tensor.NaNArg(x, true, axis, keep) })
-			}),
-			severalInNumpy("average sum_of_weights", "average", "axis axes?, weights tensor?, keepdims bool = false", "The mean along axes with weights, and the sum of the weights.", func(a *Args) ([]*uop.UOp, error) {
-				w := a.tensor("weights")
-				if w == nil {
-					one, err := tensor.Const(a.X.Graph(), uop.LeastUpperFloat(a.X.DType), uop.Int(1))
-					if err == nil {
-						w, err = tensor.Expand(one, a.X.Shape())
-					}
-					if err != nil {
-						return nil, err
-					}
-				}
-				return pair(tensor.Average(a.X, w, a.axes("axis"), a.bool("keepdims")))
-			}),
-			running("cumulative_sum", "The sums of all elements up to each one.", tensor.CumSum, 0, false), running("cumulative_prod", "The products of all elements up to each one.", tensor.CumProd, 1, false),
-			running("nancumsum", "The sums of all elements up to each one that are not NaN.", tensor.CumSum, 0, true), running("nancumprod", "The products of all elements up to each one that are not NaN.", tensor.CumProd, 1, true),
-			called("m", inNumpy("cov", "y tensor?, rowvar bool = true, bias bool = false, ddof float?, fweights tensor?, aweights tensor?", `The covariance matrix of variables, which are rows of m and y; columns without rowvar.
-The sums are divided by the number of observations - ddof: 1, or 0 with bias, unless given. fweights are numbers of observations, aweights weights.`, func(a *Args) (*uop.UOp, error) {
-				ddof := 1.0
-				switch {
-				case a.given("ddof"):
-					ddof = a.float("ddof")
-				case a.bool("bias"):
-					ddof = 0
-				}
-				return tensor.Covariance(a.X, a.tensor("y"), a.bool("rowvar"), ddof, a.tensor("fweights"), a.tensor("aweights"))
-			})),
-			inNumpy("corrcoef", "y tensor?, rowvar bool = true", "The coefficients of correlation of variables, which are rows of x and y.", func(a *Args) (*uop.UOp, error) {
-				c, err := tensor.Covariance(a.X, a.tensor("y"), a.bool("rowvar"), 1, nil, nil)
-				if err != nil {
-					return nil, err
-				}
-				return tensor.Correlations(c)
-			}),
-			inNumpy("diff", "axis int = -1, n int = 1 [0,], prepend tensor?, append tensor?", "The n-th differences along an axis, with elements in front and behind.", func(a *Args) (*uop.UOp, error) {
-				x := a.X
-				parts := []*uop.UOp{a.tensor("prepend"), x, a.tensor("append")}
-				parts = slices.DeleteFunc(parts, func(u *uop.UOp) bool { return u == nil })
-				if len(parts) > 1 {
-					var err error
-					if x, err = tensor.Cat(parts, a.axis("axis")); err != nil {
-						return nil, err
-					}
-				}
-				return tensor.Differences(x, a.int("n"), a.axis("axis"))
-			}),
-			ofNumber(inNumpy("ediff1d", "to_end tensor?, to_begin tensor?", "The differences of neighbours in the flattened array, with elements in front and behind.", func(a *Args) (*uop.UOp, error) {
-				x, err := flat(a.X)
-				if err == nil {
-					x, err = tensor.Differences(x, 1, 0)
-				}
-				if err != nil {
-					return nil, err
-				}
-				var parts []*uop.UOp
-				for _, u := range []*uop.UOp{a.tensor("to_begin"), x, a.tensor("to_end")} {
-					if u == nil {
-						continue
-					}
-					if u, err = flat(u); err != nil {
-						return nil, err
-					}
-					parts = append(parts, u)
-				}
-				return tensor.Cat(parts, 0)
-			})),
-			called("f", severalInNumpy("", "gradient", "spacing operand = 1, axis axes?, edge_order int = 1 {1 2}", `The derivatives along axes by differences, one array for each axis.
-spacing is the distance of elements, or their coordinates along the axis.`, func(a *Args) ([]*uop.UOp, error) {
-				axes := a.axes("axis")
-				if axes == nil {
-					for i := range a.X.Shape() {
-						axes = append(axes, i)
-					}
-				}
-				at, err := a.spacing("spacing")
-				if err != nil {
-					return nil, err
-				}
-				var all []*uop.UOp
-				for _, axis := range axes {
-					r, err := tensor.FiniteGradient(a.X, at, axis, a.int("edge_order"))
-					if err != nil {
-						return nil, err
-					}
-					all = append(all, r)
-				}
-				return all, nil
-			})),
-			called("y", inNumpy("trapezoid", "x operand = 1, axis int = -1", "The integral along an axis by the trapezoidal rule.\nx is the distance of elements or their coordinates.", func(a *Args) (*uop.UOp, error) {
-				at, err := a.spacing("x")
-				if err != nil {
-					return nil, err
-				}
-				return tensor.Trapezoid(a.X, at, a.axis("axis"))
-			})),
-			called("p", inNumpy("unwrap", "discont float?, axis int = -1, period float = 6.283185307179586", "Angles with multiples of the period added, so that neighbours are near.\nOnly steps above discont, at least half the period, are changed.", func(a *Args) (*uop.UOp, error) {
-				return tensor.Unwrap(a.X, a.optional("discont"), a.axis("axis"), a.float("period"))
-			})),
-			inNumpy("interp", "xp tensor, fp tensor, left float?, right float?, period float?", "The piecewise linear function through the points (xp, fp), for ascending xp.\nleft and right are its values outside, those at the ends unless given. With a period, points may be in any order, and there is no outside.", func(a *Args) (*uop.UOp, error) {
-				if p := a.optional("period"); p != nil {
-					return tensor.InterpPeriodic(a.X, a.tensor("xp"), a.tensor("fp"), *p)
-				}
-				return tensor.Interp(a.X, a.tensor("xp"), a.tensor("fp"), a.optional("left"), a.optional("right"))
-			}),
-		},
+		numpyReductions(),
 		// Sorting, searching, sets
 		[]Op{
-			inNumpy("sort", "axis int = -1, descending bool = false, stable bool = true", "The elements in order along an axis. NaN is the greatest number.\nComplex numbers are sorted by their real, then by their imaginary parts.", func(a *Args) (*uop.UOp, error) {
+			inNumpy("sort", "axis int = -1, kind text?, descending bool = false, stable bool = true", "The elements in order along an axis. NaN is the greatest number.\nComplex numbers are sorted by their real, then by their imaginary parts. All kinds are stable.", func(a *Args) (*uop.UOp, error) {
 				values, _, err := tensor.Sort(a.X, a.axis("axis"), a.bool("descending"))
 				return values, err
 			}),
-			inNumpy("argsort", "axis int = -1, descending bool = false, stable bool = true", "The positions of the elements in order along an axis, int32.\nEqual elements keep their order.", func(a *Args) (*uop.UOp, error) {
+			inNumpy("argsort", "axis int = -1, kind text?, descending bool = false, stable bool = true", "The positions of the elements in order along an axis, int32.\nEqual elements keep their order, whatever kind is.", func(a *Args) (*uop.UOp, error) {
 				_, at, err := tensor.Sort(a.X, a.axis("axis"), a.bool("descending"))
 				return at, err
 			}),
 			called("key", joiner("numpy.lexsort", "axis int = -1", "The positions that sort by the last of several arrays, then by the one before, and so on.", func(a *Args) (*uop.UOp, error) { return tensor.LexOrder(a.Xs, a.axis("axis")) })),
-			inNumpy("partition", "kth axes, axis int = -1", "The elements along an axis, lesser ones before those at kth: sorted.", func(a *Args) (*uop.UOp, error) {
+			inNumpy("partition", "kth axes, axis int = -1, kind text?", "The elements along an axis, lesser ones before those at kth: sorted.", func(a *Args) (*uop.UOp, error) {
 				values, _, err := tensor.Sort(a.X, a.axis("axis"), false)
 				return values, err
 			}),
-			inNumpy("argpartition", "kth axes, axis int = -1", "The positions of the elements of partition.", func(a *Args) (*uop.UOp, error) {
+			inNumpy("argpartition", "kth axes, axis int = -1, kind text?", "The positions of the elements of partition.", func(a *Args) (*uop.UOp, error) {
 				_, at, err := tensor.Sort(a.X, a.axis("axis"), false)
 				return at, err
 			}),
-			inNumpy("searchsorted", "values tensor, side text = left {left right}, sorter tensor?", "The positions, int32, at which values keep the vector x sorted.\nEqual elements come behind them, or before with \"right\". sorter are the positions that sort x.", func(a *Args) (*uop.UOp, error) {
+			inNumpy("searchsorted", "v tensor, side text = left {left right}, sorter tensor?", "The positions, int32, at which the values v keep the vector a sorted.\nEqual elements come behind them, or before with \"right\". sorter are the positions that sort a.", func(a *Args) (*uop.UOp, error) {
 				x := a.X
 				if s := a.tensor("sorter"); s != nil {
 					var err error
@@ -843,7 +614,7 @@ spacing is the distance of elements, or their coordinates along the axis.`, func
 						return nil, err
 					}
 				}
-				return tensor.SearchSorted(x, a.tensor("values"), a.text("side") == "right")
+				return tensor.SearchSorted(x, a.tensor("v"), a.text("side") == "right")
 			}),
 			inNumpy("digitize", "bins tensor, right bool = false", "The number of the bin of each element, for ascending or descending edges.\nWith right the upper edge belongs to a bin.", func(a *Args) (*uop.UOp, error) {
 				return tensor.Digitize(a.X, a.tensor("bins"), a.bool("right"))
@@ -864,14 +635,14 @@ spacing is the distance of elements, or their coordinates along the axis.`, func
 				}
 				return r[0], nil
 			}),
-			severalInNumpy("counts edges", "histogram", "bins operand = 10, range floats?, weights tensor?, density bool = false", `The number of elements between edges, and the edges.
+			severalInNumpy("counts edges", "histogram", "bins operand = 10, range floats?, density bool = false, weights tensor?", `The number of elements between edges, and the edges.
 bins is the number of intervals of one width over range, the least to the greatest element unless given, or a tensor of edges. With density the
 counts are divided by their sum and the width of the interval.`, func(a *Args) ([]*uop.UOp, error) { return a.histogram() }),
 			inNumpy("histogram_bin_edges", "bins operand = 10, range floats?, weights tensor?", "The edges of histogram.", func(a *Args) (*uop.UOp, error) {
 				_, edges, err := a.bins()
 				return edges, err
 			}),
-			severalInNumpy("values indices inverse_indices counts", "unique_all", bySize+joinsNaN, "The distinct elements in ascending order.\nAlso where each is first in the flattened array, the position of each element in them, and how often each is there. NaN is equal to none unless equal_nan.", func(a *Args) ([]*uop.UOp, error) { return a.uniques(a.X, a.bool("equal_nan")) }),
+			severalInNumpy("values indices inverse_indices counts", "unique_all", bySize+joinsNaN+", axis int?", "The distinct elements, or slices along an axis, in ascending order.\nAlso where each is first in the flattened array, the position of each element in them, and how often each is there. NaN is equal to none unless equal_nan.", func(a *Args) ([]*uop.UOp, error) { return a.uniqueSlices() }),
 			inNumpy("unique_values", bySize+joinsNaN, "The distinct elements in ascending order. NaN is equal to none unless equal_nan.", func(a *Args) (*uop.UOp, error) {
 				r, err := a.uniques(a.X, a.bool("equal_nan"))
 				if err != nil {
@@ -879,8 +650,8 @@ counts are divided by their sum and the width of the interval.`, func(a *Args) (
 				}
 				return r[0], nil
 			}),
-			inNumpy("union1d", "y tensor, "+bySize, "The distinct elements of both arrays in ascending order.", func(a *Args) (*uop.UOp, error) {
-				x, err := a.joinedWith("y")
+			inNumpy("union1d", "ar2 tensor, "+bySize, "The distinct elements of both arrays in ascending order.", func(a *Args) (*uop.UOp, error) {
+				x, err := a.joinedWith("ar2")
 				if err != nil {
 					return nil, err
 				}
@@ -891,9 +662,9 @@ counts are divided by their sum and the width of the interval.`, func(a *Args) (
 				return r[0], nil
 			}),
 			set("intersect1d", "The distinct elements that are in both arrays, in ascending order.", true),
-			set("setdiff1d", "The distinct elements that are not in y, in ascending order.", false),
-			inNumpy("setxor1d", "y tensor, "+bySize, "The distinct elements that are in one of the arrays only, in ascending order.", func(a *Args) (*uop.UOp, error) {
-				all, err := a.joinedWith("y")
+			set("setdiff1d", "The distinct elements that are not in ar2, in ascending order.", false),
+			inNumpy("setxor1d", ofSets, "The distinct elements that are in one of the arrays only, in ascending order.", func(a *Args) (*uop.UOp, error) {
+				all, err := a.joinedWith("ar2")
 				if err != nil {
 					return nil, err
 				}
@@ -902,14 +673,14 @@ counts are divided by their sum and the width of the interval.`, func(a *Args) (
 					if err != nil {
 						return nil, err
 					}
-					q, err := tensor.IsIn(values, a.tensor("y"))
+					q, err := tensor.IsIn(values, a.tensor("ar2"))
 					if err != nil {
 						return nil, err
 					}
 					return tensor.BitXor(p, q)
 				})
 			}),
-			inNumpy("isin", "values tensor, invert bool = false", "Whether each element is one of values: bool.", func(a *Args) (*uop.UOp, error) { return a.member(a.X, a.tensor("values"), a.bool("invert")) }),
+			inNumpy("isin", "test_elements tensor, assume_unique bool = false, invert bool = false", "Whether each element is one of test_elements: bool; with invert, whether it is none.", func(a *Args) (*uop.UOp, error) { return a.member(a.X, a.tensor("test_elements"), a.bool("invert")) }),
 			severalInNumpy("", "nonzero", bySize, "The positions of the elements that are not 0, one vector for each axis, int32.", func(a *Args) ([]*uop.UOp, error) { return a.trues(a.X) }),
 			inNumpy("argwhere", bySize, "The positions of the elements that are not 0, one element a row, int32.", func(a *Args) (*uop.UOp, error) {
 				if len(a.X.Shape()) == 0 {
@@ -936,23 +707,26 @@ counts are divided by their sum and the width of the interval.`, func(a *Args) (
 				}
 				return r[0], nil
 			}),
-			called("condition", inNumpy("extract", "x tensor, "+bySize, "The elements of x where condition is true, as a vector.", func(a *Args) (*uop.UOp, error) {
+			called("condition", inNumpy("extract", "arr tensor, "+bySize, "The elements of arr where condition is true, as a vector.", func(a *Args) (*uop.UOp, error) {
 				mask, err := tensor.Cast(a.X, uop.Bool)
 				if err != nil {
 					return nil, err
 				}
-				return a.chosenFrom(a.tensor("x"), mask)
+				return a.chosenFrom(a.tensor("arr"), mask)
 			})),
 		},
 		// Indexing
 		[]Op{
-			inNumpy("take", "indices tensor, axis int?", "The elements at indices along an axis, or of the flattened array.\nNegative ones count from the end. The axis becomes those of indices."+gives0, func(a *Args) (*uop.UOp, error) {
+			inNumpy("take", "indices tensor, axis int?, mode text = raise {raise clip wrap fill}, fill_value number?", "The elements at indices along an axis, or of the flattened array.\nNegative ones count from the end. The axis becomes those of indices."+gives0+byMode+" With \"fill\" they give fill_value:\nNaN, the least integer of a signed and the greatest one of another type, or true unless given.", func(a *Args) (*uop.UOp, error) {
 				x, axis, err := a.flatUnless("axis")
 				if err != nil {
 					return nil, err
 				}
-				at := a.tensor("indices")
-				if err := a.Elements.positions("indices", at, x, axis, true); err != nil {
+				if a.text("mode") == "fill" {
+					return tensor.TakeOrFill(x, a.tensor("indices"), axis, a.fill())
+				}
+				at, err := a.within("indices", x, axis)
+				if err != nil {
 					return nil, err
 				}
 				return tensor.TakeAxes(x, at, axis)
@@ -963,7 +737,10 @@ counts are divided by their sum and the width of the interval.`, func(a *Args) (
 				}
 				return tensor.TakeAlong(a.X, a.tensor("indices"), a.axis("axis"))
 			}),
-			inNumpy("put_along_axis", "indices tensor, values operand, axis int", "The array with values in the places that take_along_axis takes."+doesNothing, func(a *Args) (*uop.UOp, error) {
+			inNumpy("put_along_axis", "indices tensor, values operand, axis int"+notInPlace, "The array with values in the places that take_along_axis takes."+doesNothing, func(a *Args) (*uop.UOp, error) {
+				if err := a.notInPlace(); err != nil {
+					return nil, err
+				}
 				if err := a.Elements.positions("indices", a.tensor("indices"), a.X, a.axis("axis"), true); err != nil {
 					return nil, err
 				}
@@ -973,19 +750,23 @@ counts are divided by their sum and the width of the interval.`, func(a *Args) (
 				}
 				return tensor.PutAlong(a.X, a.tensor("indices"), v, a.axis("axis"))
 			}),
-			inNumpy("put", "indices tensor, values operand", "The array with values at indices of the flattened array, repeated as needed."+doesNothing, func(a *Args) (*uop.UOp, error) {
+			inNumpy("put", "ind tensor, v operand, "+modes+notInPlace, "The array with the values v at the positions ind of the flattened array, repeated as needed."+doesNothing+byMode, func(a *Args) (*uop.UOp, error) {
+				if err := a.notInPlace(); err != nil {
+					return nil, err
+				}
 				x, err := flat(a.X)
 				if err != nil {
 					return nil, err
 				}
-				if err := a.Elements.positions("indices", a.tensor("indices"), x, 0, true); err != nil {
-					return nil, err
-				}
-				v, err := a.operand("values", a.X)
+				at, err := a.within("ind", x, 0)
 				if err != nil {
 					return nil, err
 				}
-				return tensor.Put(a.X, a.tensor("indices"), v)
+				v, err := a.operand("v", a.X)
+				if err != nil {
+					return nil, err
+				}
+				return tensor.Put(a.X, at, v)
 			}),
 			called("indices", severalInNumpy("", "unravel_index", "shape shape", "The positions along the axes of a shape, a tensor for each, of places in row-major order.\nNegative ones count from the end.", func(a *Args) ([]*uop.UOp, error) {
 				n := a.shape("shape").MaxNumel()
@@ -1007,7 +788,10 @@ Those outside are errors where they are in memory, moved to the edge with "clip"
 			})),
 			severalInNumpy("rows columns", "tril_indices_from", "k int = 0", "The positions of the lower triangle of a matrix, up to its diagonal k, int32.", func(a *Args) ([]*uop.UOp, error) { return a.triangle(tensor.Tril) }),
 			severalInNumpy("rows columns", "triu_indices_from", "k int = 0", "The positions of the upper triangle of a matrix, from its diagonal k on, int32.", func(a *Args) ([]*uop.UOp, error) { return a.triangle(tensor.Triu) }),
-			inNumpy("fill_diagonal", "val operand, wrap bool = false", "The array with val on its diagonal: the elements with one index along all axes.\nWith wrap, the diagonal of a tall matrix begins anew below it.", func(a *Args) (*uop.UOp, error) {
+			inNumpy("fill_diagonal", "val operand, wrap bool = false"+notInPlace, "The array with val on its diagonal: the elements with one index along all axes.\nWith wrap, the diagonal of a tall matrix begins anew below it.", func(a *Args) (*uop.UOp, error) {
+				if err := a.notInPlace(); err != nil {
+					return nil, err
+				}
 				return tensor.FillDiagonal(a.X, a.at("val"), a.bool("wrap"))
 			}),
 			inNumpy("delete", "obj axes, axis int?", "The array without the elements at positions along an axis, or of the flattened array.", func(a *Args) (*uop.UOp, error) {
@@ -1100,8 +884,8 @@ Those outside are errors where they are in memory, moved to the edge with "clip"
 			inNumpy("expand_dims", "axis axes = 0", "The array with axes of size 1 inserted.", func(a *Args) (*uop.UOp, error) { return tensor.ExpandDims(a.X, a.axes("axis")) }),
 			inNumpy("broadcast_to", "shape shape", "The array with axes of size 1 repeated up to a shape.", func(a *Args) (*uop.UOp, error) { return tensor.BroadcastTo(a.X, a.shape("shape")) }),
 			numpy1("ravel", "The elements as a vector, in row-major order.", flat),
-			inNumpy("tile", "repetitions ints", "The array repeated along each axis.", func(a *Args) (*uop.UOp, error) {
-				x, r := a.X, a.ints("repetitions")
+			inNumpy("tile", "reps ints", "The array repeated along each axis.", func(a *Args) (*uop.UOp, error) {
+				x, r := a.X, a.ints("reps")
 				for len(r) < len(x.Shape()) {
 					r = append([]int64{1}, r...)
 				}
@@ -1178,24 +962,31 @@ Those outside are errors where they are in memory, moved to the edge with "clip"
 			inNumpy("vecdot", "y tensor, axis int = -1", "The sum of products along an axis, with the conjugate of x.", func(a *Args) (*uop.UOp, error) { return tensor.VecDot(a.X, a.tensor("y"), a.axis("axis")) }),
 			inNumpy("matvec", "y tensor", "The products of matrices x and vectors, the last axis of y.", func(a *Args) (*uop.UOp, error) { return tensor.MatVec(a.X, a.tensor("y")) }),
 			inNumpy("vecmat", "y tensor", "The products of vectors, the last axis of x, and matrices y.", func(a *Args) (*uop.UOp, error) { return tensor.VecMat(a.X, a.tensor("y")) }),
-			inNumpy("outer", "y tensor", "The products of all elements of two vectors.", func(a *Args) (*uop.UOp, error) {
+			inNumpy("outer", "b tensor", "The products of all elements of two vectors.", func(a *Args) (*uop.UOp, error) {
 				x, err := flat(a.X)
 				if err != nil {
 					return nil, err
 				}
-				y, err := flat(a.tensor("y"))
+				y, err := flat(a.tensor("b"))
 				if err != nil {
 					return nil, err
 				}
 				return tensor.TensorDot(x, y, nil, nil)
 			}),
-			numpy2("kron", "The product of Kronecker.", tensor.Kron),
-			ofNumber(inNumpy("cross", "y tensor, axis int = -1", "The cross product of vectors of 3 along an axis.", func(a *Args) (*uop.UOp, error) { return tensor.Cross(a.X, a.tensor("y"), a.axis("axis")) })),
-			inNumpy("convolve", "y tensor, mode text = full {full same valid}", "The convolution of two vectors: all of it, as long as the longer one, or without edges.", func(a *Args) (*uop.UOp, error) {
-				return tensor.ConvolveVectors(a.X, a.tensor("y"), a.text("mode"))
+			inNumpy("kron", "b tensor", "The product of Kronecker.", func(a *Args) (*uop.UOp, error) { return tensor.Kron(a.X, a.tensor("b")) }),
+			ofNumber(inNumpy("cross", "b tensor, axisa int = -1, axisb int = -1, axisc int = -1, axis int?", `The cross product of vectors of 2 or 3.
+They lie along axisa and axisb, the result along axisc; or all along axis. Two vectors of 2 have one number, the third of their product.`, func(a *Args) (*uop.UOp, error) {
+				axes := [3]int{a.axis("axisa"), a.axis("axisb"), a.axis("axisc")}
+				if a.given("axis") {
+					axes = [3]int{a.axis("axis"), a.axis("axis"), a.axis("axis")}
+				}
+				return tensor.CrossAlong(a.X, a.tensor("b"), axes)
+			})),
+			inNumpy("convolve", "v tensor, mode text = full {full same valid}", "The convolution of two vectors: all of it, as long as the longer one, or without edges.", func(a *Args) (*uop.UOp, error) {
+				return tensor.ConvolveVectors(a.X, a.tensor("v"), a.text("mode"))
 			}),
-			inNumpy("correlate", "y tensor, mode text = valid {full same valid}", "The correlation of two vectors: convolve with y reversed and conjugate.", func(a *Args) (*uop.UOp, error) {
-				return tensor.CorrelateVectors(a.X, a.tensor("y"), a.text("mode"))
+			inNumpy("correlate", "v tensor, mode text = valid {full same valid}", "The correlation of two vectors: convolve with v reversed and conjugate.", func(a *Args) (*uop.UOp, error) {
+				return tensor.CorrelateVectors(a.X, a.tensor("v"), a.text("mode"))
 			}),
 			called("p", inNumpy("polyval", "x operand", "The polynomial with coefficients p, the highest first, at x.", func(a *Args) (*uop.UOp, error) {
 				x, err := a.operand("x", a.X)
@@ -1208,16 +999,16 @@ Those outside are errors where they are in memory, moved to the edge with "clip"
 Coefficients of 0 at both ends are cut off, for which p is computed; the last ones are roots of 0. Without strip_zeros the first one must not be 0.`, func(a *Args) (*uop.UOp, error) {
 				return a.polyRoots()
 			})),
-			called("p", severalInNumpy("quotient remainder", "polydiv", "q tensor", "The quotient and the remainder of polynomials, by their coefficients.\nThe remainder has as many as p. The first coefficient of q must not be 0.", func(a *Args) ([]*uop.UOp, error) {
-				return pair(tensor.PolyDiv(a.X, a.tensor("q")))
+			called("u", severalInNumpy("quotient remainder", "polydiv", "v tensor", "The quotient and the remainder of polynomials, by their coefficients.\nThe remainder has as many as u. The first coefficient of v must not be 0.", func(a *Args) ([]*uop.UOp, error) {
+				return pair(tensor.PolyDiv(a.X, a.tensor("v")))
 			})),
-			inNumpy("poly", "", "The coefficients, the highest first, of the polynomial with the roots x.\nOf a square matrix it is the characteristic polynomial.", func(a *Args) (*uop.UOp, error) { return tensor.PolyFromRoots(a.X) }),
+			called("seq_of_zeros", inNumpy("poly", "", "The coefficients, the highest first, of the polynomial with these roots.\nOf a square matrix it is the characteristic polynomial.", func(a *Args) (*uop.UOp, error) { return tensor.PolyFromRoots(a.X) })),
 			inNumpy("polyfit", "y tensor, deg int [0,], w tensor?", "The coefficients of the polynomial of degree deg that is nearest to y at x.\nThe highest is first: they have the shape (deg + 1), or (deg + 1, k) for y (n, k). The fit is by least squares, with weights w (n).", func(a *Args) (*uop.UOp, error) {
 				return tensor.PolyFit(a.X, a.tensor("y"), a.tensor("w"), a.int("deg"))
 			}),
-			called("p", inNumpy("polyadd", "q tensor", "The sum of polynomials, by their coefficients.", func(a *Args) (*uop.UOp, error) { return tensor.PolyAdd(a.X, a.tensor("q"), false) })),
-			called("p", inNumpy("polysub", "q tensor", "The difference of polynomials, by their coefficients.", func(a *Args) (*uop.UOp, error) { return tensor.PolyAdd(a.X, a.tensor("q"), true) })),
-			called("p", inNumpy("polymul", "q tensor", "The product of polynomials, by their coefficients.", func(a *Args) (*uop.UOp, error) { return tensor.ConvolveVectors(a.X, a.tensor("q"), "full") })),
+			called("a1", inNumpy("polyadd", "a2 tensor", "The sum of polynomials, by their coefficients.", func(a *Args) (*uop.UOp, error) { return tensor.PolyAdd(a.X, a.tensor("a2"), false) })),
+			called("a1", inNumpy("polysub", "a2 tensor", "The difference of polynomials, by their coefficients.", func(a *Args) (*uop.UOp, error) { return tensor.PolyAdd(a.X, a.tensor("a2"), true) })),
+			called("a1", inNumpy("polymul", "a2 tensor", "The product of polynomials, by their coefficients.", func(a *Args) (*uop.UOp, error) { return tensor.ConvolveVectors(a.X, a.tensor("a2"), "full") })),
 			called("p", inNumpy("polyder", "m int = 1 [0,]", "The derivative of order m of a polynomial.", func(a *Args) (*uop.UOp, error) { return tensor.PolyDer(a.X, a.int("m")) })),
 			called("p", inNumpy("polyint", "m int = 1 [0,], k floats?", "The integral of order m of a polynomial, with constants k.", func(a *Args) (*uop.UOp, error) { return tensor.PolyInt(a.X, a.int("m"), get[[]float64](a, "k")) })),
 			inNumpy("vander", "n int? [0,], increasing bool = false", "The matrix of powers of a vector, with n columns.", func(a *Args) (*uop.UOp, error) {
@@ -1234,7 +1025,7 @@ Coefficients of 0 at both ends are cut off, for which p is computed; the last on
 			window("hamming", "", "The window of Hamming of M points, float32."), window("hanning", "", "The window of von Hann of M points, float32."),
 			window("kaiser", ", beta float", "The window of Kaiser of M points with the parameter beta, float32."),
 		},
-	)
+	))
 })
 
 // polyRoots are the roots of a polynomial, with zeros for coefficients of 0 at the end, if these and those in front are cut off.

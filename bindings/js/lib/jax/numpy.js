@@ -71,7 +71,7 @@ const elementwise = {
   },
   'nanToNum(x:x, options?:o)': (x, { nan = 0, posinf = null, neginf = null } = {}) => {
     const values = [nan, posinf, neginf]
-    if (values.every((v) => !(v instanceof Base))) return N.nanToNum(x, nan, posinf, neginf)
+    if (values.every((v) => !(v instanceof Base))) return N.nanToNum(x, { nan, posinf, neginf })
     const limits = isFloat(x) ? finfo(describe(x).dtype.name) : {}
     const [lost, above, below] = [nan, posinf ?? limits.max, neginf ?? limits.min]
     return N.isnan(x).where(lost, N.isposinf(x).where(above, N.isneginf(x).where(below, x)))
@@ -168,7 +168,7 @@ const reductions = {
   'argsort(a:x, axis!)': (a, axis = -1) => N.argsort(a, { axis }),
   'isin(element:n, testElements:n, options?:o)': (element, test, { invert = false } = {}) => {
     const [x, values] = promotedTensors([element, test])
-    return N.isin(x, values.flatten(), invert)
+    return N.isin(x, values.flatten(), { invert })
   }
 }
 

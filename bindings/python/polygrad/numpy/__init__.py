@@ -18,16 +18,26 @@ from __future__ import annotations
 import builtins
 import importlib
 import math
-from typing import TYPE_CHECKING, Any, Callable, NamedTuple
+import re
+from typing import TYPE_CHECKING, Any, Callable
 
 import numpy as _np
 
-from polygrad._library import ArgumentError, integer, place, wrong
-from polygrad.dtype import DType, dtypes, known_dtype
+from polygrad._library import ArgumentError, wrong
+from polygrad._library import place as _place
+from polygrad.dtype import dtypes, known_dtype
 from polygrad.func import vmap
 from polygrad.numpy import _operations
 from polygrad.numpy._arrays import array as _array
 from polygrad.numpy._arrays import tensors as _arrays
+from polygrad.numpy._creation import *  # noqa: F403
+from polygrad.numpy._creation import asarray, empty, ones
+from polygrad.numpy._fits import polyfit as polyfit
+from polygrad.numpy._fits import vander as vander
+from polygrad.numpy._histograms import histogram as histogram
+from polygrad.numpy._histograms import histogram2d as histogram2d
+from polygrad.numpy._histograms import histogram_bin_edges as histogram_bin_edges
+from polygrad.numpy._histograms import histogramdd as histogramdd
 from polygrad.numpy._info import can_cast as can_cast
 from polygrad.numpy._info import finfo as finfo
 from polygrad.numpy._info import iinfo as iinfo
@@ -36,6 +46,7 @@ from polygrad.numpy._info import isdtype as isdtype
 from polygrad.numpy._info import result_type as result_type
 from polygrad.numpy._operations import *  # noqa: F403
 from polygrad.numpy._padding import pad as pad
+from polygrad.numpy._sets import *  # noqa: F403
 from polygrad.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -70,221 +81,7 @@ def __array_namespace_info__() -> Any:
     return info
 
 
-def _kind(dtype: Any, otherwise: DType) -> DType:
-    return otherwise if dtype is None else known_dtype(dtype)
-
-
-# New arrays
-
-
-def asarray(
-    obj: Any, /, *, dtype: Any = None, device: str | None = None, copy: Any = None
-) -> Tensor:
-    """Return a tensor of a tensor, an array, or nested sequences.
-
-    With copy it has memory of its own; if copy is False, it must not need any.
-    """
-    if isinstance(obj, Tensor):
-        if device is not None:
-            obj = obj.to(device)
-        same = dtype is None or known_dtype(dtype) == obj.dtype
-        if copy is False and not same:
-            raise ValueError(f"{place(obj)}: copy is False, but the data type changes")
-        result: Tensor = obj if same else obj.cast(known_dtype(dtype))
-        return result.clone() if copy and same else result
-    if copy is False and not hasattr(obj, "__dlpack__"):
-        raise ValueError(f"{place(obj)}: copy is False, but {type(obj).__name__} has no memory")
-    if copy is None or copy is False or not isinstance(obj, _np.ndarray):
-        return Tensor(obj, dtype=dtype, device=device)
-    return Tensor(obj.copy(), dtype=dtype, device=device)
-
-
-array = asarray
 promote_types = result_type
-
-
-def fromfunction(f: Callable[..., Any], shape: Sequence[int], dtype: Any = None) -> Any:
-    """Return f of the positions of the elements of a shape, one argument for each axis."""
-    return f(*meshgrid(*[arange(n, dtype=_kind(dtype, float32)) for n in shape], indexing="ij"))
-
-
-def diag_indices(n: int, ndim: int = 2) -> tuple[Tensor, ...]:
-    """Return the positions of the diagonal of an array with ndim axes of size n."""
-    return (arange(n),) * ndim
-
-
-def diag_indices_from(x: Operand) -> tuple[Tensor, ...]:
-    """Return the positions of the diagonal of an array whose axes have one size."""
-    sizes = _array(x).shape
-    if len(set(sizes)) != 1 or len(sizes) < 2:
-        raise wrong("x", f"an array of shape {sizes}", "two axes or more, of one size")
-    return diag_indices(sizes[0], len(sizes))
-
-
-def from_dlpack(x: Any, /, *, device: str | None = None, copy: Any = None) -> Tensor:
-    """Return a tensor on the memory of an array of another library."""
-    made = x if isinstance(x, Tensor) and not copy else Tensor.from_dlpack(x, copy=copy)
-    return made if device is None else made.to(device)
-
-
-def arange(
-    start: float,
-    /,
-    stop: float | None = None,
-    step: float = 1,
-    *,
-    dtype: Any = None,
-    device: str | None = None,
-) -> Tensor:
-    """Return the numbers from start to stop, which is not one of them.
-
-    Integers have the distance of the first two, as in NumPy.
-    """
-    first, last = (0, start) if stop is None else (start, stop)
-    if not (step < 0 or step > 0):
-        raise wrong("step", step, "another number")
-    if not math.isfinite(last - first):
-        raise wrong("stop", last, f"a number that is a finite distance from {first}")
-    whole = builtins.all(isinstance(v, builtins.int) for v in (first, last, step))
-    kind = _kind(dtype, int32 if whole else float32)
-    count = builtins.max(math.ceil((last - first) / step), 0)
-    if dtypes.is_int(kind) and not whole:
-        first, step = int(first), int(first + step) - int(first)
-    wide = int64 if dtypes.is_int(kind) else float64
-    if count > 0 and kind == int32 and step != 0:
-        return Tensor.arange(first, first + count * step, step, device=device)
-    return (Tensor.arange(count, dtype=wide, device=device) * step + first).cast(kind)
-
-
-def linspace(
-    start: float,
-    stop: float,
-    /,
-    num: int = 50,
-    *,
-    dtype: Any = None,
-    device: str | None = None,
-    endpoint: builtins.bool = True,
-) -> Tensor:
-    """Return num numbers from start to stop, without it unless endpoint."""
-    parts = isinstance(start, complex) or isinstance(stop, complex)
-    kind = _kind(dtype, complex64 if parts else float32)
-    if integer("num", num) < 0:
-        raise wrong("num", num, "0 or more")
-    if num < 2:
-        return full(num, start, dtype=kind, device=device)
-    step = (stop - start) / (num - 1 if endpoint else num)
-    at = Tensor.arange(num, dtype=float64, device=device)
-    numbers = at * step + (complex(start) if parts else float(start))
-    return ((at == num - 1).where(stop, numbers) if endpoint else numbers).cast(kind)
-
-
-def logspace(
-    start: float,
-    stop: float,
-    num: int = 50,
-    endpoint: builtins.bool = True,
-    base: float = 10.0,
-    dtype: Any = None,
-) -> Tensor:
-    """Return num powers of base with exponents from start to stop, without it unless endpoint."""
-    exponents = linspace(start, stop, num, dtype=float64, endpoint=endpoint)
-    return (exponents * math.log2(base)).exp2().cast(_kind(dtype, float32))
-
-
-def geomspace(
-    start: float, stop: float, num: int = 50, endpoint: builtins.bool = True, dtype: Any = None
-) -> Tensor:
-    """Return num numbers from start to stop, each one the same multiple of the one before."""
-    if not start * stop > 0:
-        raise wrong("stop", stop, f"a number other than 0, of the sign of {start}")
-    sign, first, last = math.copysign(1, start), math.log2(abs(start)), math.log2(abs(stop))
-    return logspace(first, last, num, endpoint, 2.0, dtype or float32) * sign
-
-
-def empty(shape: Sizes, *, dtype: Any = None, device: str | None = None) -> Tensor:
-    """Return a tensor for later writes."""
-    return Tensor.empty(shape, dtype=_kind(dtype, float32), device=device)
-
-
-def zeros(shape: Sizes, *, dtype: Any = None, device: str | None = None) -> Tensor:
-    """Return zeros."""
-    return Tensor.zeros(shape, dtype=_kind(dtype, float32), device=device)
-
-
-def ones(shape: Sizes, *, dtype: Any = None, device: str | None = None) -> Tensor:
-    """Return ones."""
-    return Tensor.ones(shape, dtype=_kind(dtype, float32), device=device)
-
-
-def full(
-    shape: Sizes, fill_value: float, *, dtype: Any = None, device: str | None = None
-) -> Tensor:
-    """Return a tensor with one value everywhere."""
-    sizes = (shape,) if isinstance(shape, builtins.int) else tuple(shape)
-    kind = _kind(dtype, _array(fill_value).dtype)
-    return Tensor.full(sizes, fill_value, dtype=kind, device=device)
-
-
-def empty_like(x: Operand, /, *, dtype: Any = None, device: str | None = None) -> Tensor:
-    """Return a tensor of the shape of x for later writes."""
-    return zeros_like(x, dtype=dtype, device=device)
-
-
-def zeros_like(x: Operand, /, *, dtype: Any = None, device: str | None = None) -> Tensor:
-    """Return zeros in the shape of x."""
-    return full_like(x, 0, dtype=dtype, device=device)
-
-
-def ones_like(x: Operand, /, *, dtype: Any = None, device: str | None = None) -> Tensor:
-    """Return ones in the shape of x."""
-    return full_like(x, 1, dtype=dtype, device=device)
-
-
-def full_like(
-    x: Operand, /, fill_value: float, *, dtype: Any = None, device: str | None = None
-) -> Tensor:
-    """Return a tensor of the shape of x with one value everywhere."""
-    x = _array(x)
-    return Tensor.full(x.shape, fill_value, dtype=_kind(dtype, x.dtype), device=device)
-
-
-def eye(
-    n_rows: int,
-    n_cols: int | None = None,
-    /,
-    *,
-    k: int = 0,
-    dtype: Any = None,
-    device: str | None = None,
-) -> Tensor:
-    """Return a matrix of zeros with ones on its diagonal k."""
-    columns = n_rows if n_cols is None else n_cols
-    k = builtins.max(builtins.min(k, columns), -n_rows)  # beyond, there are only zeros
-    rows, at = Tensor.arange(n_rows).reshape(-1, 1), Tensor.arange(columns).reshape(1, -1)
-    return (rows + k == at).cast(_kind(dtype, float32))
-
-
-def identity(n: int, dtype: Any = None) -> Tensor:
-    """Return a square matrix of zeros with ones on its diagonal."""
-    return eye(n, dtype=dtype)
-
-
-def tri(n: int, m: int | None = None, k: int = 0, dtype: Any = None) -> Tensor:
-    """Return a matrix of ones up to its diagonal k, zeros above."""
-    return tril(ones((n, n if m is None else m), dtype=dtype), k=k)  # noqa: F405
-
-
-def indices(dimensions: Sequence[int], dtype: Any = None) -> Tensor:
-    """Return the positions of the elements of a shape, along each axis."""
-    grid = meshgrid(*[arange(n, dtype=dtype) for n in dimensions], indexing="ij")
-    return _operations.stack(grid)
-
-
-def meshgrid(*arrays: Operand, indexing: str = "xy") -> list[Tensor]:
-    """Return the coordinates of a grid with the given vectors as axes."""
-    vectors = _arrays(arrays)
-    return list(vectors[0].meshgrid(*vectors[1:], indexing=indexing)) if vectors else []
 
 
 # Types
@@ -297,35 +94,66 @@ def astype(
     return asarray(_array(x), dtype=dtype, device=device, copy=copy or None)
 
 
+def clip(
+    a: Operand,
+    a_min: Operand | None = None,
+    a_max: Operand | None = None,
+    *,
+    min: Operand | None = None,
+    max: Operand | None = None,
+) -> Tensor:
+    """Return the elements limited to a_min and a_max, which may be left out; or min and max."""
+    if (a_min is not None and min is not None) or (a_max is not None and max is not None):
+        raise ArgumentError(f"{_place(a)}: a_min and min, or a_max and max, are one argument")
+    return _operations.clip(a, min if a_min is None else a_min, max if a_max is None else a_max)
+
+
 # Shapes
 
 
-def reshape(x: Operand, /, shape: Sizes, *, copy: Any = None) -> Tensor:
-    """Return the elements in row-major order in another shape; -1 is inferred."""
-    x = _array(x)
+def reshape(a: Operand, shape: Sizes, order: str = "C", *, copy: Any = None) -> Tensor:
+    """Return the elements in another shape, in which -1 is inferred.
+
+    They are taken and placed in row-major order, or with order "F" in column-major order.
+    """
+    a = _array(a)
     sizes = (shape,) if isinstance(shape, builtins.int) else tuple(shape)
-    return (x.clone() if copy else x).reshape(sizes)
+    if _column_major(order):
+        return _operations.permute_dims(_operations.permute_dims(a).reshape(sizes[::-1]))
+    return (a.clone() if copy else a).reshape(sizes)
 
 
-def shape(x: Operand, /) -> tuple[int, ...]:
+def ravel(a: Operand, order: str = "C") -> Tensor:
+    """Return the elements as a vector, in row-major order, with order "F" in column-major order."""
+    a = _array(a)
+    return (_operations.permute_dims(a) if _column_major(order) else a).flatten()
+
+
+def _column_major(order: str) -> builtins.bool:
+    if order not in ("C", "F", "A", "K"):  # all arrays are row-major: A and K are C
+        raise wrong("order", order, '"C" or "F"')
+    return order == "F"
+
+
+def shape(a: Operand) -> tuple[int, ...]:
     """Return the sizes of the axes."""
-    return _array(x).shape
+    return _array(a).shape
 
 
-def ndim(x: Operand, /) -> int:
+def ndim(a: Operand) -> int:
     """Return the number of axes."""
-    return _array(x).ndim
+    return _array(a).ndim
 
 
-def size(x: Operand, /, axis: int | None = None) -> int:
+def size(a: Operand, axis: int | None = None) -> int:
     """Return the number of elements, or the size of an axis."""
-    x = _array(x)
-    return x.numel() if axis is None else x.size(axis)
+    a = _array(a)
+    return a.numel() if axis is None else a.size(axis)
 
 
-def transpose(x: Operand, /, axes: Sizes | None = None) -> Tensor:
+def transpose(a: Operand, axes: Sizes | None = None) -> Tensor:
     """Return the axes in another order, reversed unless given."""
-    return _operations.permute_dims(x, axes)
+    return _operations.permute_dims(a, axes)
 
 
 def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
@@ -333,7 +161,7 @@ def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
     try:
         return _np.broadcast_shapes(*shapes)
     except ValueError:
-        raise ArgumentError(f"{place(shapes)}: {shapes} do not broadcast") from None
+        raise ArgumentError(f"{_place(shapes)}: {shapes} do not broadcast") from None
 
 
 def broadcast_arrays(*arrays: Operand) -> list[Tensor]:
@@ -343,20 +171,29 @@ def broadcast_arrays(*arrays: Operand) -> list[Tensor]:
     return [_operations.broadcast_to(x, to) for x in xs]
 
 
-def concat(arrays: Sequence[Operand], /, *, axis: int | None = 0) -> Tensor:
+def concat(arrays: Sequence[Operand], axis: int | None = 0, *, dtype: Any = None) -> Tensor:
     """Return arrays joined along an axis; flattened first if axis is None."""
     xs = _arrays(arrays)
     if axis is None:
         xs, axis = [x.flatten() for x in xs], 0
-    return _operations.concat(xs, axis)
+    return _cast(_operations.concat(xs, axis), dtype)
 
 
 concatenate = concat
 
 
-def append(x: Operand, values: Operand, axis: int | None = None) -> Tensor:
-    """Return values behind x along an axis, or both flattened."""
-    return concat((x, values), axis=axis)
+def stack(arrays: Sequence[Operand], axis: int = 0, *, dtype: Any = None) -> Tensor:
+    """Return arrays of one shape joined along a new axis."""
+    return _cast(_operations.stack(arrays, axis), dtype)
+
+
+def _cast(x: Tensor, dtype: Any) -> Tensor:
+    return x if dtype is None else x.cast(known_dtype(dtype))
+
+
+def append(arr: Operand, values: Operand, axis: int | None = None) -> Tensor:
+    """Return values behind arr along an axis, or both flattened."""
+    return concat((arr, values), axis)
 
 
 def atleast_1d(x: Operand, /) -> Tensor:
@@ -377,29 +214,29 @@ def atleast_3d(x: Operand, /) -> Tensor:
     return x if x.ndim > 2 else x.unsqueeze(-1)
 
 
-def vstack(arrays: Sequence[Operand], /) -> Tensor:
+def vstack(tup: Sequence[Operand], *, dtype: Any = None) -> Tensor:
     """Return arrays joined along the first axis; vectors are rows."""
-    return concat([atleast_2d(x) for x in arrays])
+    return concat([atleast_2d(x) for x in tup], dtype=dtype)
 
 
-def hstack(arrays: Sequence[Operand], /) -> Tensor:
+def hstack(tup: Sequence[Operand], *, dtype: Any = None) -> Tensor:
     """Return arrays joined along the second axis; vectors along their only one."""
-    xs = [atleast_1d(x) for x in arrays]
-    return concat(xs, axis=0 if xs[0].ndim == 1 else 1)
+    xs = [atleast_1d(x) for x in tup]
+    return concat(xs, 0 if xs[0].ndim == 1 else 1, dtype=dtype)
 
 
 row_stack = vstack
 
 
-def dstack(arrays: Sequence[Operand], /) -> Tensor:
+def dstack(tup: Sequence[Operand], *, dtype: Any = None) -> Tensor:
     """Return arrays joined along the third axis."""
-    return concat([atleast_3d(x) for x in arrays], axis=2)
+    return concat([atleast_3d(x) for x in tup], 2, dtype=dtype)
 
 
-def column_stack(arrays: Sequence[Operand], /) -> Tensor:
+def column_stack(tup: Sequence[Operand]) -> Tensor:
     """Return vectors, and matrices, joined as columns."""
-    xs = [atleast_1d(x) for x in arrays]
-    return concat([x.unsqueeze(1) if x.ndim == 1 else x for x in xs], axis=1)
+    xs = [atleast_1d(x) for x in tup]
+    return concat([x.unsqueeze(1) if x.ndim == 1 else x for x in xs], 1)
 
 
 def block(arrays: Any) -> Tensor:
@@ -428,21 +265,24 @@ def block(arrays: Any) -> Tensor:
     return join(arrays, 0)
 
 
-def split(x: Operand, parts: int | Sequence[int], axis: int = 0) -> list[Tensor]:
+def split(ary: Operand, indices_or_sections: int | Sequence[int], axis: int = 0) -> list[Tensor]:
     """Return equal parts along an axis, or the parts between positions."""
-    length = _with_axes(x, 1).size(axis)
+    length = _with_axes(ary, 1, "ary").size(axis)
+    parts = indices_or_sections
     if isinstance(parts, builtins.int) and (parts < 1 or length % parts):
-        raise wrong("parts", parts, f"a number that divides {length}")
-    return array_split(x, parts, axis)
+        raise wrong("indices_or_sections", parts, f"a number that divides {length}")
+    return array_split(ary, parts, axis)
 
 
-def array_split(x: Operand, parts: int | Sequence[int], axis: int = 0) -> list[Tensor]:
+def array_split(
+    ary: Operand, indices_or_sections: int | Sequence[int], axis: int = 0
+) -> list[Tensor]:
     """Return parts along an axis, the first ones larger by one if they cannot be equal."""
-    x = _with_axes(x, 1)
+    x, parts = _with_axes(ary, 1, "ary"), indices_or_sections
     length = x.size(axis)
     if isinstance(parts, builtins.int):
         if parts < 1:
-            raise wrong("parts", parts, "a number above 0")
+            raise wrong("indices_or_sections", parts, "a number above 0")
         each, more = builtins.divmod(length, parts)
         sizes = [each + 1] * more + [each] * (parts - more)
     else:
@@ -453,45 +293,55 @@ def array_split(x: Operand, parts: int | Sequence[int], axis: int = 0) -> list[T
     return [x[(*front, slice(s, s + n))] for s, n in zip(starts, sizes)]
 
 
-def repeat(x: Operand, repeats: Any, /, *, axis: int | None = None) -> Tensor:
+def repeat(
+    a: Operand, repeats: Any, axis: int | None = None, *, total_repeat_length: int | None = None
+) -> Tensor:
     """Return each element repeated along an axis, or of the flattened array.
 
-    repeats is a number, or one for each element: those of a tensor are computed.
+    repeats is a number, or one for each element: those of a tensor are computed, unless
+    total_repeat_length says how many elements there are; then the last one is repeated if repeats
+    give less.
     """
+    if total_repeat_length is not None:
+        a, axis = (ravel(a), 0) if axis is None else (_array(a), axis)
+        counts = _operations.broadcast_to(_array(repeats), (a.size(axis),))
+        ends = _operations.cumulative_sum(counts)
+        at = _operations.searchsorted(ends, Tensor.arange(total_repeat_length), "right")
+        return _operations.take(a, at, axis, "clip")
     counts = repeats.tolist() if isinstance(repeats, Tensor) else repeats
-    return _operations.repeat(x, counts, axis)
+    return _operations.repeat(a, counts, axis)
 
 
-def hsplit(x: Operand, parts: int | Sequence[int]) -> list[Tensor]:
+def hsplit(ary: Operand, indices_or_sections: int | Sequence[int]) -> list[Tensor]:
     """Return parts along the second axis; those of a vector along its only one."""
-    return split(x, parts, 0 if _with_axes(x, 1).ndim == 1 else 1)
+    return split(ary, indices_or_sections, 0 if _with_axes(ary, 1, "ary").ndim == 1 else 1)
 
 
-def vsplit(x: Operand, parts: int | Sequence[int]) -> list[Tensor]:
+def vsplit(ary: Operand, indices_or_sections: int | Sequence[int]) -> list[Tensor]:
     """Return parts along the first axis."""
-    return split(_with_axes(x, 2), parts, 0)
+    return split(_with_axes(ary, 2, "ary"), indices_or_sections, 0)
 
 
-def dsplit(x: Operand, parts: int | Sequence[int]) -> list[Tensor]:
+def dsplit(ary: Operand, indices_or_sections: int | Sequence[int]) -> list[Tensor]:
     """Return parts along the third axis."""
-    return split(_with_axes(x, 3), parts, 2)
+    return split(_with_axes(ary, 3, "ary"), indices_or_sections, 2)
 
 
-def fliplr(x: Operand, /) -> Tensor:
+def fliplr(m: Operand) -> Tensor:
     """Return the order of columns reversed."""
-    return _operations.flip(_with_axes(x, 2), 1)
+    return _operations.flip(_with_axes(m, 2, "m"), 1)
 
 
-def flipud(x: Operand, /) -> Tensor:
+def flipud(m: Operand) -> Tensor:
     """Return the order of rows reversed."""
-    return _operations.flip(_with_axes(x, 1), 0)
+    return _operations.flip(_with_axes(m, 1, "m"), 0)
 
 
-def _with_axes(x: Operand, least: int) -> Tensor:
-    """Return x as a tensor that has some axes or more."""
+def _with_axes(x: Operand, least: int, name: str) -> Tensor:
+    """Return an argument as a tensor that has some axes or more."""
     x = _array(x)
     if x.ndim < least:
-        raise wrong("x", x, f"a tensor of {least} or more dimensions")
+        raise wrong(name, x, f"a tensor of {least} or more dimensions")
     return x
 
 
@@ -530,9 +380,9 @@ def _vector_unless(x: Operand, axis: int | None) -> Tensor:
     return x
 
 
-def copy(x: Operand) -> Tensor:
+def copy(a: Operand) -> Tensor:
     """Return the elements in memory of their own."""
-    return _array(x).clone()
+    return _array(a).clone()
 
 
 # Selection
@@ -544,7 +394,7 @@ def where(condition: Operand, x: Any = None, y: Any = None, /, **sized: Any) -> 
     Without x and y these are the positions of nonzero, which takes size and fill_value.
     """
     if (x is None) != (y is None):
-        raise ArgumentError(f"{place(condition)}: expected both x and y, or none")
+        raise ArgumentError(f"{_place(condition)}: expected both x and y, or none")
     if sized and x is not None:
         raise wrong(*sized.popitem(), "none beside x and y")
     if x is None:
@@ -574,9 +424,11 @@ def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Tensor, ...]
     return tuple(_operations.triu_indices_from(_matrix(n, m), k))
 
 
-def mask_indices(n: int, f: Callable[..., Operand], k: int = 0) -> tuple[Tensor, ...]:
-    """Return the positions at which f of an (n, n) matrix of ones, and of k, is not 0."""
-    return tuple(_operations.nonzero(f(ones((n, n)), k)))
+def mask_indices(
+    n: int, mask_func: Callable[..., Operand], k: int = 0, **sized: Any
+) -> tuple[Tensor, ...]:
+    """Return the positions at which mask_func of an (n, n) matrix of ones, and of k, is not 0."""
+    return tuple(_operations.nonzero(mask_func(ones((n, n)), k), **sized))
 
 
 def ix_(*vectors: Operand) -> tuple[Tensor, ...]:
@@ -589,39 +441,63 @@ def ix_(*vectors: Operand) -> tuple[Tensor, ...]:
     return tuple(x.reshape(*(1,) * i, -1, *(1,) * (last - i)) for i, x in enumerate(xs))
 
 
-def select(conditions: Sequence[Operand], choices: Sequence[Operand], default: Any = 0) -> Tensor:
+def select(condlist: Sequence[Operand], choicelist: Sequence[Operand], default: Any = 0) -> Tensor:
     """Return the elements of the first choice whose condition is true, or default."""
+    if len(condlist) != len(choicelist):
+        raise wrong("choicelist", f"{len(choicelist)} arrays", f"{len(condlist)}, as condlist")
     result: Any = default
-    for condition, choice in zip(reversed(conditions), reversed(choices)):
+    for condition, choice in zip(reversed(condlist), reversed(choicelist)):
         result = where(condition, choice, result)
     return _array(result)
 
 
-def piecewise(x: Operand, conditions: Sequence[Operand], functions: Sequence[Any]) -> Tensor:
-    """Return the value of the function, or the number, whose condition is true, or of one more."""
-    x = _array(x)
-    values = [f(x) if callable(f) else f for f in functions]
-    default = values[len(conditions)] if len(values) > len(conditions) else 0
-    result = select(list(reversed(conditions)), values[len(conditions) - 1 :: -1], default)
+def piecewise(
+    x: Operand, condlist: Sequence[Operand], funclist: Sequence[Any], *args: Any, **kw: Any
+) -> Tensor:
+    """Return the value of the function, or the number, whose condition is true, or of one more.
+
+    args and kw are further arguments of the functions.
+    """
+    x, n = _array(x), len(condlist)
+    if len(funclist) not in (n, n + 1):
+        raise wrong("funclist", f"{len(funclist)} functions", f"{n}, or {n + 1} with a default")
+    values = [f(x, *args, **kw) if callable(f) else f for f in funclist]
+    default = values[n] if len(values) > n else 0
+    result = select(list(reversed(condlist)), values[n - 1 :: -1], default)
     return result.cast(x.dtype)
 
 
-def choose(indices: Operand, choices: Sequence[Operand]) -> Tensor:
-    """Return, in each place, the element of the choice whose number stands there."""
-    at, *xs = broadcast_arrays(indices, *choices)
-    return _operations.take_along_axis(_operations.stack(xs), at.unsqueeze(0), 0).squeeze(0)
+def choose(a: Operand, choices: Sequence[Operand], mode: str = "raise") -> Tensor:
+    """Return, in each place, the element of the choice whose number stands there.
+
+    mode is that of take for numbers that are none of a choice.
+    """
+    at, *xs = broadcast_arrays(a, *choices)
+    if mode == "raise":
+        return _operations.take_along_axis(stack(xs), at.unsqueeze(0), 0).squeeze(0)
+    numbers = _operations.take(Tensor.arange(len(xs)), at, 0, mode)
+    return _operations.take_along_axis(stack(xs), numbers.unsqueeze(0), 0).squeeze(0)
 
 
-def compress(condition: Operand, x: Operand, axis: int | None = None) -> Tensor:
-    """Return the elements along an axis where condition is true."""
-    x = _array(x).flatten() if axis is None else _array(x)
-    at = _operations.flatnonzero(condition)
-    return _operations.take(x, at, 0 if axis is None else axis)
+def compress(condition: Operand, a: Operand, axis: int | None = None, **sized: Any) -> Tensor:
+    """Return the elements along an axis where condition is true; sized as those of flatnonzero."""
+    a = _array(a).flatten() if axis is None else _array(a)
+    at = _operations.flatnonzero(condition, **sized)
+    return _operations.take(a, at, 0 if axis is None else axis)
 
 
-def apply_along_axis(f: Callable[[Tensor], Tensor], axis: int, x: Operand) -> Tensor:
-    """Return f of each vector along an axis; f is called once, on a batch."""
-    x = _operations.moveaxis(_with_axes(x, 1), axis, -1)
+def apply_along_axis(
+    func1d: Callable[..., Tensor], axis: int, arr: Operand, *args: Any, **kwargs: Any
+) -> Tensor:
+    """Return func1d of each vector along an axis; it is called once, on a batch.
+
+    args and kwargs are its further arguments.
+    """
+    x = _operations.moveaxis(_with_axes(arr, 1, "arr"), axis, -1)
+
+    def f(v: Tensor) -> Tensor:
+        return func1d(v, *args, **kwargs)
+
     for _ in range(x.ndim - 1):
         f = vmap(f)
     result = f(x)
@@ -633,142 +509,120 @@ def apply_along_axis(f: Callable[[Tensor], Tensor], axis: int, x: Operand) -> Te
     return _operations.moveaxis(result, source, tuple(range(at, at + more)))
 
 
-def apply_over_axes(f: Callable[..., Tensor], x: Operand, axes: Sizes) -> Tensor:
-    """Return f(x, axis) for one axis after the other; an axis that f removes stays, of size 1."""
-    x = _array(x)
+def apply_over_axes(func: Callable[..., Tensor], a: Operand, axes: Sizes) -> Tensor:
+    """Return func(a, axis) for one axis after the other; one that func removes stays, of size 1."""
+    x = _array(a)
     for axis in (axes,) if isinstance(axes, builtins.int) else axes:
-        result = f(x, axis)
+        result = func(x, axis)
         x = result if result.ndim == x.ndim else _operations.expand_dims(result, axis)
     return x
 
 
-def vectorize(f: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """Return a function of arrays, which broadcast, of a function of their elements."""
+def vectorize(
+    pyfunc: Callable[..., Any], *, excluded: Sequence[int | str] = (), signature: str | None = None
+) -> Callable[..., Any]:
+    """Return a function of arrays, which broadcast, of a function of their elements.
 
-    def mapped(*args: Operand) -> Tensor:
-        xs = broadcast_arrays(*args)
-        g = f
-        for _ in range(xs[0].ndim):
-            g = vmap(g)
-        return g(*xs)
+    excluded are positions and names of arguments that are given as they are. With a signature such
+    as "(n),(n)->()" pyfunc is a function of arrays with so many axes.
+    """
+    inner = [0 if core == "()" else core.count(",") + 1 for core in _cores(signature)]
+
+    def mapped(*args: Any, **kwargs: Any) -> Any:
+        names: list[Any] = [*range(len(args)), *kwargs]
+        given = dict(zip(names, [*args, *kwargs.values()]))
+        varied = [name for name in names if name not in excluded]
+        xs, axes = _arrays([given[name] for name in varied]), inner or [0] * len(varied)
+        if len(axes) != len(xs):
+            raise wrong("signature", signature, f"one of {len(xs)} arrays")
+        cores = [x.shape[x.ndim - n :] for x, n in zip(xs, axes)]
+        outer = broadcast_shapes(*[x.shape[: x.ndim - n] for x, n in zip(xs, axes)])
+
+        def f(*elements: Tensor) -> Any:
+            now = {**given, **dict(zip(varied, elements))}
+            return pyfunc(*[now[i] for i in range(len(args))], **{k: now[k] for k in kwargs})
+
+        for _ in outer:
+            f = vmap(f)
+        return f(*[_operations.broadcast_to(x, (*outer, *core)) for x, core in zip(xs, cores)])
 
     return mapped
 
 
-# Sets
+def _cores(signature: str | None) -> list[str]:
+    """Return the axes of the operands in a signature of vectorize."""
+    if signature is None:
+        return []
+    text = signature.replace(" ", "")
+    if not re.fullmatch(r"\([\w,]*\)(,\([\w,]*\))*->\([\w,]*\)(,\([\w,]*\))*", text):
+        raise wrong("signature", signature, 'a text such as "(n),(n)->()"')
+    return re.findall(r"\([\w,]*\)", text.split("->")[0])
 
 
-class UniqueCounts(NamedTuple):
-    """The distinct elements and how often each is there."""
-
-    values: Tensor
-    counts: Tensor
-
-
-class UniqueInverse(NamedTuple):
-    """The distinct elements and the position of each element in them."""
-
-    values: Tensor
-    inverse_indices: Tensor
+def trim_zeros(filt: Operand, trim: str = "fb") -> Tensor:
+    """Return a vector without its zeros in front ("f") and behind ("b"); it is computed."""
+    x = _with_axes(filt, 1, "filt")
+    if set(trim.lower()) - set("fb") or x.ndim != 1:
+        raise wrong("trim", trim, '"f", "b" or "fb", of a vector')
+    at = _operations.flatnonzero(x).tolist()
+    if not at:
+        return x[:0]
+    first, last = ("f" in trim.lower()) * at[0], at[-1] + 1 if "b" in trim.lower() else x.numel()
+    return x[first:last]
 
 
-class UniqueAll(NamedTuple):
-    """The distinct elements, their first positions, the positions in them, and counts."""
-
-    values: Tensor
-    indices: Tensor
-    inverse_indices: Tensor
-    counts: Tensor
-
-
-def unique_all(
-    x: Operand,
-    /,
-    *,
-    size: int | None = None,
-    fill_value: Any = None,
-    equal_nan: builtins.bool = False,
-) -> UniqueAll:
-    """Return the distinct elements in order, their first positions, inverse and counts."""
-    return UniqueAll(*_operations.unique_all(x, size, fill_value, equal_nan))
-
-
-def unique_counts(x: Operand, /, **sized: Any) -> UniqueCounts:
-    """Return the distinct elements in order, and how often each is there."""
-    found = unique_all(x, **sized)
-    return UniqueCounts(found.values, found.counts)
-
-
-def unique_inverse(x: Operand, /, **sized: Any) -> UniqueInverse:
-    """Return the distinct elements in order, and the position of each element in them."""
-    found = unique_all(x, **sized)
-    return UniqueInverse(found.values, found.inverse_indices)
-
-
-def unique(
-    x: Operand,
-    return_index: builtins.bool = False,
-    return_inverse: builtins.bool = False,
-    return_counts: builtins.bool = False,
-    *,
-    equal_nan: builtins.bool = True,
-    **sized: Any,
-) -> Any:
-    """Return the distinct elements in order, and on request what unique_all has beside them.
-
-    NaN are equal, as in NumPy.
-    """
-    found = unique_all(x, equal_nan=equal_nan, **sized)
-    asked = (True, return_index, return_inverse, return_counts)
-    parts = [part for part, wanted in zip(found, asked) if wanted]
-    return tuple(parts) if len(parts) > 1 else parts[0]
+def sort_complex(a: Operand) -> Tensor:
+    """Return the elements along the last axis in order, as complex numbers."""
+    a = _array(a)
+    wide = complex128 if a.dtype in (float64, complex128) else complex64
+    return _operations.sort(a).cast(wide)
 
 
 # Products
 
 
-def dot(x: Operand, y: Operand) -> Tensor:
-    """Return the sum of products of the last axis of x and the last but one of y."""
-    a, b = _array(x), _array(y)
+def dot(a: Operand, b: Operand) -> Tensor:
+    """Return the sum of products of the last axis of a and the last but one of b."""
+    a, b = _array(a), _array(b)
     if not a.ndim or not b.ndim:
         return a * b
     return _operations.tensordot(a, b, -1, builtins.max(b.ndim - 2, 0))
 
 
-def inner(x: Operand, y: Operand) -> Tensor:
+def inner(a: Operand, b: Operand) -> Tensor:
     """Return the sums of products of the last axes."""
-    a, b = _array(x), _array(y)
+    a, b = _array(a), _array(b)
     return _operations.tensordot(a, b, -1, -1) if a.ndim and b.ndim else a * b
 
 
-def vdot(x: Operand, y: Operand) -> Tensor:
-    """Return the sum of the products of all elements."""
-    return _operations.vecdot(_array(x).flatten(), _array(y).flatten())
+def vdot(a: Operand, b: Operand) -> Tensor:
+    """Return the sum of the products of all elements, the conjugates of those of a."""
+    return _operations.vecdot(_array(a).flatten(), _array(b).flatten())
 
 
-def tensordot(x: Operand, y: Operand, /, axes: Any = 2) -> Tensor:
+def tensordot(a: Operand, b: Operand, axes: Any = 2) -> Tensor:
     """Return the sum of products over axes: a number of them, or those of both."""
     if isinstance(axes, builtins.int):
-        return _operations.tensordot(x, y, axes)
-    return _operations.tensordot(x, y, *axes)
+        return _operations.tensordot(a, b, axes)
+    return _operations.tensordot(a, b, *axes)
 
 
-def einsum(formula: str, *operands: Operand, optimize: Any = True) -> Tensor:
-    """Return sums of products by a formula such as "ij,jk->ik".
+def einsum(subscripts: str, *operands: Operand, optimize: Any = True) -> Tensor:
+    """Return sums of products by subscripts such as "ij,jk->ik".
 
     The order of products is that of the least cost, whatever NumPy's optimize is.
     """
-    if not isinstance(formula, str):
-        raise wrong("formula", formula, 'text such as "ij,jk->ik"')
-    return Tensor.einsum(formula, *_arrays(operands))
+    if not isinstance(subscripts, str):
+        raise wrong("subscripts", subscripts, 'text such as "ij,jk->ik"')
+    return Tensor.einsum(subscripts, *_arrays(operands))
 
 
-def einsum_path(formula: str, *operands: Operand, optimize: Any = "greedy") -> Any:
+def einsum_path(subscripts: str, *operands: Operand, optimize: Any = "greedy") -> Any:
     """Return the order of products as NumPy finds it, and a text about its cost."""
-    if not isinstance(formula, str):
-        raise wrong("formula", formula, 'text such as "ij,jk->ik"')
+    if not isinstance(subscripts, str):
+        raise wrong("subscripts", subscripts, 'text such as "ij,jk->ik"')
     stand_ins = [_np.broadcast_to(_np.float32(0), x.shape) for x in _arrays(operands)]
-    return _np.einsum_path(formula, *stand_ins, optimize=optimize)
+    return _np.einsum_path(subscripts, *stand_ins, optimize=optimize)
 
 
 def gradient(f: Operand, *spacing: Any, axis: Any = None, edge_order: int = 1) -> Any:
@@ -787,7 +641,7 @@ def gradient(f: Operand, *spacing: Any, axis: Any = None, edge_order: int = 1) -
 
 
 def average(
-    x: Operand,
+    a: Operand,
     axis: Any = None,
     weights: Any = None,
     returned: Any = False,
@@ -795,7 +649,7 @@ def average(
     keepdims: builtins.bool = False,
 ) -> Any:
     """Return the mean along axes with weights; with returned, also the sum of the weights."""
-    found = _operations.average(x, axis, weights, keepdims)
+    found = _operations.average(a, axis, weights, keepdims)
     return found if returned else found[0]
 
 
@@ -807,15 +661,15 @@ def trapezoid(y: Operand, x: Operand | None = None, dx: Operand = 1, axis: int =
     return _operations.trapezoid(y, dx if x is None else x, axis)
 
 
-def take_along_axis(x: Operand, indices: Operand, /, axis: int | None = -1) -> Tensor:
+def take_along_axis(arr: Operand, indices: Operand, axis: int | None = -1) -> Tensor:
     """Return the element at the index in each place along an axis, or of the flattened array.
 
     Negative ones count from the end; other axes broadcast. Indices out of range are errors where
     they are in memory, else give 0.
     """
     if axis is None:
-        x, axis = _operations.ravel(x), 0
-    return _operations.take_along_axis(x, indices, axis)
+        arr, axis = ravel(arr), 0
+    return _operations.take_along_axis(arr, indices, axis)
 
 
 def _positions(obj: Any, x: Tensor, axis: int | None) -> Any:
@@ -829,36 +683,36 @@ def _positions(obj: Any, x: Tensor, axis: int | None) -> Any:
     return obj
 
 
-def delete(x: Operand, obj: Any, axis: int | None = None) -> Tensor:
+def delete(arr: Operand, obj: Any, axis: int | None = None) -> Tensor:
     """Return the array without the elements at positions along an axis, or of the flattened array.
 
     obj is a number, several, a slice, or a mask; those of a tensor are computed.
     """
-    x = _with_axes(x, 0 if axis is None else 1)
+    x = _with_axes(arr, 0 if axis is None else 1, "arr")
     return _operations.delete(x, _positions(obj, x, axis), axis)
 
 
-def insert(x: Operand, obj: Any, values: Operand, axis: int | None = None) -> Tensor:
+def insert(arr: Operand, obj: Any, values: Operand, axis: int | None = None) -> Tensor:
     """Return the array with values in front of positions along an axis, or of the flattened array.
 
     obj is as for delete.
     """
-    x = _with_axes(x, 0 if axis is None else 1)
+    x = _with_axes(arr, 0 if axis is None else 1, "arr")
     return _operations.insert(x, _positions(obj, x, axis), values, axis)
 
 
-def array_equiv(x: Operand, y: Operand) -> builtins.bool:
+def array_equiv(a1: Operand, a2: Operand) -> builtins.bool:
     """Return whether arrays broadcast and have equal elements then."""
     try:
-        a, b = broadcast_arrays(x, y)
+        a, b = broadcast_arrays(a1, a2)
     except ArgumentError:
         return False
     return builtins.bool((a == b).all().item())
 
 
-def isscalar(x: Any) -> builtins.bool:
+def isscalar(element: Any) -> builtins.bool:
     """Return whether something is a number and no array."""
-    return isinstance(x, (builtins.bool, builtins.int, builtins.float, _np.generic))
+    return isinstance(element, (builtins.bool, builtins.int, builtins.float, complex, _np.generic))
 
 
 def iscomplexobj(x: Operand) -> builtins.bool:
@@ -872,8 +726,8 @@ def isrealobj(x: Operand) -> builtins.bool:
 
 
 def allclose(
-    x: Operand, y: Operand, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: Any = False
+    a: Operand, b: Operand, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: Any = False
 ) -> builtins.bool:
     """Return whether all elements are nearly equal."""
-    close = _operations.isclose(x, y, rtol, atol, equal_nan)
+    close = _operations.isclose(a, b, rtol, atol, equal_nan)
     return builtins.bool(close.all().item())

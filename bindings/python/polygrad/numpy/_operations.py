@@ -86,7 +86,6 @@ __all__ = [
     "broadcast_to",
     "cbrt",
     "ceil",
-    "clip",
     "conj",
     "conjugate",
     "convolve",
@@ -133,13 +132,10 @@ __all__ = [
     "hann",
     "hanning",
     "heaviside",
-    "histogram",
-    "histogram_bin_edges",
     "hypot",
     "i0",
     "imag",
     "interp",
-    "intersect1d",
     "invert",
     "isclose",
     "iscomplex",
@@ -209,7 +205,6 @@ __all__ = [
     "polyadd",
     "polyder",
     "polydiv",
-    "polyfit",
     "polyint",
     "polymul",
     "polysub",
@@ -224,7 +219,6 @@ __all__ = [
     "quantile",
     "rad2deg",
     "radians",
-    "ravel",
     "ravel_multi_index",
     "real",
     "reciprocal",
@@ -250,7 +244,6 @@ __all__ = [
     "sqrt",
     "square",
     "squeeze",
-    "stack",
     "std",
     "subtract",
     "sum",
@@ -272,7 +265,6 @@ __all__ = [
     "unravel_index",
     "unstack",
     "unwrap",
-    "vander",
     "var",
     "vecdot",
     "vecmat",
@@ -487,14 +479,14 @@ _HANNING = operation("numpy.hanning")
 _KAISER = operation("numpy.kaiser")
 
 
-def real(x: Operand) -> Tensor:
+def real(val: Operand) -> Tensor:
     """The real part; real numbers are their own."""
-    return array(x)._call1(_REAL)
+    return array(val)._call1(_REAL)
 
 
-def imag(x: Operand) -> Tensor:
+def imag(val: Operand) -> Tensor:
     """The imaginary part: zeros for real numbers."""
-    return array(x)._call1(_IMAG)
+    return array(val)._call1(_IMAG)
 
 
 def conj(x: Operand) -> Tensor:
@@ -778,12 +770,12 @@ def fmod(x: Operand, y: Operand) -> Tensor:
     return x._call1(_FMOD, operand(y, x))
 
 
-def angle(x: Operand, deg: bool = False) -> Tensor:
+def angle(z: Operand, deg: bool = False) -> Tensor:
     """The angle of complex numbers with the positive real axis, in [-pi, pi].
 
     That of real numbers is 0, or pi below 0. In degrees with deg.
     """
-    return array(x)._call1(_ANGLE, deg)
+    return array(z)._call1(_ANGLE, deg)
 
 
 def ceil(x: Operand) -> Tensor:
@@ -801,12 +793,12 @@ def trunc(x: Operand) -> Tensor:
     return array(x)._call1(_TRUNC)
 
 
-def round(x: Operand, decimals: int = 0) -> Tensor:
+def round(a: Operand, decimals: int = 0) -> Tensor:
     """x rounded to so many decimals, halves to the even number.
 
     Negative decimals round to tens, hundreds and so on.
     """
-    return array(x)._call1(_ROUND, decimals)
+    return array(a)._call1(_ROUND, decimals)
 
 
 def abs(x: Operand) -> Tensor:
@@ -877,15 +869,17 @@ def bitwise_count(x: Operand) -> Tensor:
 
 def nan_to_num(
     x: Operand,
+    copy: bool = True,
     nan: float = 0.0,
     posinf: float | None = None,
     neginf: float | None = None,
 ) -> Tensor:
     """The array with numbers for NaN and infinities.
 
-    Infinities become the greatest numbers of the type unless given.
+    Infinities become the greatest numbers of the type unless given. It is a new array, whatever
+    copy is.
     """
-    return array(x)._call1(_NAN_TO_NUM, nan, posinf, neginf)
+    return array(x)._call1(_NAN_TO_NUM, copy, nan, posinf, neginf)
 
 
 def modf(x: Operand) -> tuple[Tensor, ...]:
@@ -998,313 +992,449 @@ def divmod(x: Operand, y: Operand) -> tuple[Tensor, ...]:
 
 
 def isclose(
-    x: Operand,
-    y: Operand,
+    a: Operand,
+    b: Operand,
     rtol: float = 1e-05,
     atol: float = 1e-08,
     equal_nan: bool = False,
 ) -> Tensor:
     """Where |x - other| <= atol + rtol * |other|; with equal_nan NaN is close to NaN."""
-    x = array(x, y)
-    return x._call1(_ISCLOSE, operand(y, x), rtol, atol, equal_nan)
+    a = array(a, b)
+    return a._call1(_ISCLOSE, operand(b, a), rtol, atol, equal_nan)
 
 
-def array_equal(x: Operand, y: Operand, equal_nan: bool = False) -> Tensor:
+def array_equal(a1: Operand, a2: Operand, equal_nan: bool = False) -> Tensor:
     """Whether shapes and elements are equal: bool."""
-    return array(x)._call1(_ARRAY_EQUAL, array(y), equal_nan)
+    return array(a1)._call1(_ARRAY_EQUAL, array(a2), equal_nan)
 
 
-def clip(x: Operand, min: Operand | None = None, max: Operand | None = None) -> Tensor:
+def clip(a: Operand, min: Operand | None = None, max: Operand | None = None) -> Tensor:
     """Elements limited to min and max, which may be left out."""
-    x = array(x, min)
-    return x._call1(_CLIP, operand(min, x), operand(max, x))
+    a = array(a, min)
+    return a._call1(_CLIP, operand(min, a), operand(max, a))
 
 
 def sum(
-    x: Operand,
+    a: Operand,
     axis: Sizes | None = None,
     dtype: DTypeLike | None = None,
     keepdims: bool = False,
+    initial: float | None = None,
+    where: Operand | None = None,
 ) -> Tensor:
     """The sum along axes, all axes unless given.
 
     dtype is the type of the accumulator and of the result. By default integers of 8 and 16 bits and
-    bools are added in 32 bits, float16 in float32.
+    bools are added in 32 bits, float16 in float32. initial is one more element, where, of a shape
+    that broadcasts, marks those that count.
     """
-    return array(x)._call1(_SUM, axis, known_dtype(dtype), keepdims)
+    return array(a)._call1(_SUM, axis, known_dtype(dtype), keepdims, initial, maybe(where))
 
 
 def prod(
-    x: Operand,
+    a: Operand,
     axis: Sizes | None = None,
     dtype: DTypeLike | None = None,
     keepdims: bool = False,
+    initial: float | None = None,
+    where: Operand | None = None,
 ) -> Tensor:
-    """The product along axes, in dtype if given, of short integers in 32 bits."""
-    return array(x)._call1(_PROD, axis, known_dtype(dtype), keepdims)
+    """The product along axes, in dtype if given, of short integers in 32 bits.
+
+    initial is one more element, where, of a shape that broadcasts, marks those that count.
+    """
+    return array(a)._call1(_PROD, axis, known_dtype(dtype), keepdims, initial, maybe(where))
 
 
-def max(x: Operand, axis: Sizes | None = None, keepdims: bool = False) -> Tensor:
-    """The greatest value along axes; NaN if one is NaN."""
-    return array(x)._call1(_MAX, axis, keepdims)
+def max(
+    a: Operand,
+    axis: Sizes | None = None,
+    keepdims: bool = False,
+    initial: float | None = None,
+    where: Operand | None = None,
+) -> Tensor:
+    """The greatest value along axes; NaN if one is NaN.
+
+    initial is one more element, where, of a shape that broadcasts, marks those that count.
+    """
+    return array(a)._call1(_MAX, axis, keepdims, initial, maybe(where))
 
 
-def min(x: Operand, axis: Sizes | None = None, keepdims: bool = False) -> Tensor:
-    """The least value along axes; NaN if one is NaN."""
-    return array(x)._call1(_MIN, axis, keepdims)
+def min(
+    a: Operand,
+    axis: Sizes | None = None,
+    keepdims: bool = False,
+    initial: float | None = None,
+    where: Operand | None = None,
+) -> Tensor:
+    """The least value along axes; NaN if one is NaN.
+
+    initial is one more element, where, of a shape that broadcasts, marks those that count.
+    """
+    return array(a)._call1(_MIN, axis, keepdims, initial, maybe(where))
 
 
 def mean(
-    x: Operand,
+    a: Operand,
+    axis: Sizes | None = None,
+    dtype: DTypeLike | None = None,
+    keepdims: bool = False,
+    where: Operand | None = None,
+) -> Tensor:
+    """The mean along axes, of the elements in dtype if given; integers give float32.
+
+    where, of a shape that broadcasts, marks the elements that count.
+    """
+    return array(a)._call1(_MEAN, axis, known_dtype(dtype), keepdims, maybe(where))
+
+
+def any(
+    a: Operand,
     axis: Sizes | None = None,
     keepdims: bool = False,
-    dtype: DTypeLike | None = None,
+    where: Operand | None = None,
 ) -> Tensor:
-    """The mean along axes, of the elements in dtype if given; integers give float32."""
-    return array(x)._call1(_MEAN, axis, keepdims, known_dtype(dtype))
+    """Whether any element along axes is not 0: bool.
+
+    where, of a shape that broadcasts, marks the elements that count.
+    """
+    return array(a)._call1(_ANY, axis, keepdims, maybe(where))
 
 
-def any(x: Operand, axis: Sizes | None = None, keepdims: bool = False) -> Tensor:
-    """Whether any element along axes is not 0: bool."""
-    return array(x)._call1(_ANY, axis, keepdims)
+def all(
+    a: Operand,
+    axis: Sizes | None = None,
+    keepdims: bool = False,
+    where: Operand | None = None,
+) -> Tensor:
+    """Whether all elements along axes are not 0: bool.
 
-
-def all(x: Operand, axis: Sizes | None = None, keepdims: bool = False) -> Tensor:
-    """Whether all elements along axes are not 0: bool."""
-    return array(x)._call1(_ALL, axis, keepdims)
+    where, of a shape that broadcasts, marks the elements that count.
+    """
+    return array(a)._call1(_ALL, axis, keepdims, maybe(where))
 
 
 def var(
-    x: Operand,
+    a: Operand,
     axis: Sizes | None = None,
-    correction: float = 0.0,
-    keepdims: bool = False,
-    ddof: float | None = None,
     dtype: DTypeLike | None = None,
+    ddof: float | None = None,
+    keepdims: bool = False,
+    where: Operand | None = None,
+    mean: Operand | None = None,
+    correction: float = 0.0,
 ) -> Tensor:
-    """The variance along axes: the sum of squared deviations divided by count - correction."""
-    return array(x)._call1(_VAR, axis, correction, keepdims, ddof, known_dtype(dtype))
+    """The variance along axes: the sum of squared deviations divided by count - correction.
+
+    ddof is another name of correction. mean is the mean, with the reduced axes of size 1, if it is
+    known. where, of a shape that broadcasts, marks the elements that count.
+    """
+    return array(a)._call1(
+        _VAR, axis, known_dtype(dtype), ddof, keepdims, maybe(where), maybe(mean), correction
+    )
 
 
 def std(
-    x: Operand,
+    a: Operand,
     axis: Sizes | None = None,
-    correction: float = 0.0,
-    keepdims: bool = False,
-    ddof: float | None = None,
     dtype: DTypeLike | None = None,
+    ddof: float | None = None,
+    keepdims: bool = False,
+    where: Operand | None = None,
+    mean: Operand | None = None,
+    correction: float = 0.0,
 ) -> Tensor:
-    """The square root of the variance."""
-    return array(x)._call1(_STD, axis, correction, keepdims, ddof, known_dtype(dtype))
+    """The square root of the variance, with the same arguments.
+
+    where, of a shape that broadcasts, marks the elements that count.
+    """
+    return array(a)._call1(
+        _STD, axis, known_dtype(dtype), ddof, keepdims, maybe(where), maybe(mean), correction
+    )
 
 
-def argmax(x: Operand, axis: int | None = None, keepdims: bool = False) -> Tensor:
+def argmax(a: Operand, axis: int | None = None, keepdims: bool = False) -> Tensor:
     """The position of the greatest element along an axis, the first of several.
 
     Unless an axis is given, it is that in the flattened array.
     """
-    return array(x)._call1(_ARGMAX, axis, keepdims)
+    return array(a)._call1(_ARGMAX, axis, keepdims)
 
 
-def argmin(x: Operand, axis: int | None = None, keepdims: bool = False) -> Tensor:
+def argmin(a: Operand, axis: int | None = None, keepdims: bool = False) -> Tensor:
     """The position of the least element along an axis, the first of several.
 
     Unless an axis is given, it is that in the flattened array.
     """
-    return array(x)._call1(_ARGMIN, axis, keepdims)
+    return array(a)._call1(_ARGMIN, axis, keepdims)
 
 
-def ptp(x: Operand, axis: Sizes | None = None, keepdims: bool = False) -> Tensor:
+def ptp(a: Operand, axis: Sizes | None = None, keepdims: bool = False) -> Tensor:
     """The greatest less the least element along axes."""
-    return array(x)._call1(_PTP, axis, keepdims)
+    return array(a)._call1(_PTP, axis, keepdims)
 
 
-def count_nonzero(x: Operand, axis: Sizes | None = None, keepdims: bool = False) -> Tensor:
+def count_nonzero(a: Operand, axis: Sizes | None = None, keepdims: bool = False) -> Tensor:
     """The number of elements along axes that are not 0, int32."""
-    return array(x)._call1(_COUNT_NONZERO, axis, keepdims)
+    return array(a)._call1(_COUNT_NONZERO, axis, keepdims)
 
 
 def quantile(
-    x: Operand,
+    a: Operand,
     q: Operand,
     axis: Sizes | None = None,
     method: str = "linear",
     keepdims: bool = False,
+    weights: Operand | None = None,
 ) -> Tensor:
     """The quantiles along axes.
 
     q has values from 0 to 1; its axes come first. method, one of NumPy's, says what lies between
-    two elements.
+    two elements. weights, in the shape of the array or along its axis, need the method
+    "inverted_cdf": the result is the least element up to which they add up to the share q of their
+    sum.
     """
-    x = array(x, q)
-    return x._call1(_QUANTILE, operand(q, x), axis, method, keepdims)
+    a = array(a, q)
+    return a._call1(_QUANTILE, operand(q, a), axis, method, keepdims, maybe(weights))
 
 
 def percentile(
-    x: Operand,
+    a: Operand,
     q: Operand,
     axis: Sizes | None = None,
     method: str = "linear",
     keepdims: bool = False,
+    weights: Operand | None = None,
 ) -> Tensor:
     """The percentiles along axes.
 
     q has values from 0 to 100; its axes come first. method, one of NumPy's, says what lies between
-    two elements.
+    two elements. weights, in the shape of the array or along its axis, need the method
+    "inverted_cdf": the result is the least element up to which they add up to the share q of their
+    sum.
     """
-    x = array(x, q)
-    return x._call1(_PERCENTILE, operand(q, x), axis, method, keepdims)
+    a = array(a, q)
+    return a._call1(_PERCENTILE, operand(q, a), axis, method, keepdims, maybe(weights))
 
 
 def nanquantile(
-    x: Operand,
+    a: Operand,
     q: Operand,
     axis: Sizes | None = None,
     method: str = "linear",
     keepdims: bool = False,
+    weights: Operand | None = None,
 ) -> Tensor:
     """The quantiles along axes of the elements that are not NaN.
 
     q has values from 0 to 1; its axes come first. method, one of NumPy's, says what lies between
-    two elements.
+    two elements. weights, in the shape of the array or along its axis, need the method
+    "inverted_cdf": the result is the least element up to which they add up to the share q of their
+    sum.
     """
-    x = array(x, q)
-    return x._call1(_NANQUANTILE, operand(q, x), axis, method, keepdims)
+    a = array(a, q)
+    return a._call1(_NANQUANTILE, operand(q, a), axis, method, keepdims, maybe(weights))
 
 
 def nanpercentile(
-    x: Operand,
+    a: Operand,
     q: Operand,
     axis: Sizes | None = None,
     method: str = "linear",
     keepdims: bool = False,
+    weights: Operand | None = None,
 ) -> Tensor:
     """The percentiles along axes of the elements that are not NaN.
 
     q has values from 0 to 100; its axes come first. method, one of NumPy's, says what lies between
-    two elements.
+    two elements. weights, in the shape of the array or along its axis, need the method
+    "inverted_cdf": the result is the least element up to which they add up to the share q of their
+    sum.
     """
-    x = array(x, q)
-    return x._call1(_NANPERCENTILE, operand(q, x), axis, method, keepdims)
+    a = array(a, q)
+    return a._call1(_NANPERCENTILE, operand(q, a), axis, method, keepdims, maybe(weights))
 
 
-def median(x: Operand, axis: Sizes | None = None, keepdims: bool = False) -> Tensor:
+def median(a: Operand, axis: Sizes | None = None, keepdims: bool = False) -> Tensor:
     """The median along axes."""
-    return array(x)._call1(_MEDIAN, axis, keepdims)
+    return array(a)._call1(_MEDIAN, axis, keepdims)
 
 
-def nanmedian(x: Operand, axis: Sizes | None = None, keepdims: bool = False) -> Tensor:
+def nanmedian(a: Operand, axis: Sizes | None = None, keepdims: bool = False) -> Tensor:
     """The median along axes of the elements that are not NaN."""
-    return array(x)._call1(_NANMEDIAN, axis, keepdims)
+    return array(a)._call1(_NANMEDIAN, axis, keepdims)
 
 
-def nansum(x: Operand, axis: Sizes | None = None, keepdims: bool = False) -> Tensor:
-    """The sum along axes of the elements that are not NaN."""
-    return array(x)._call1(_NANSUM, axis, keepdims)
+def nansum(
+    a: Operand,
+    axis: Sizes | None = None,
+    dtype: DTypeLike | None = None,
+    keepdims: bool = False,
+    initial: float | None = None,
+    where: Operand | None = None,
+) -> Tensor:
+    """The sum along axes of the elements that are not NaN.
+
+    initial is one more element, where, of a shape that broadcasts, marks those that count.
+    """
+    return array(a)._call1(_NANSUM, axis, known_dtype(dtype), keepdims, initial, maybe(where))
 
 
-def nanprod(x: Operand, axis: Sizes | None = None, keepdims: bool = False) -> Tensor:
-    """The product along axes of the elements that are not NaN."""
-    return array(x)._call1(_NANPROD, axis, keepdims)
+def nanprod(
+    a: Operand,
+    axis: Sizes | None = None,
+    dtype: DTypeLike | None = None,
+    keepdims: bool = False,
+    initial: float | None = None,
+    where: Operand | None = None,
+) -> Tensor:
+    """The product along axes of the elements that are not NaN.
+
+    initial is one more element, where, of a shape that broadcasts, marks those that count.
+    """
+    return array(a)._call1(_NANPROD, axis, known_dtype(dtype), keepdims, initial, maybe(where))
 
 
-def nanmax(x: Operand, axis: Sizes | None = None, keepdims: bool = False) -> Tensor:
-    """The greatest element along axes that is not NaN."""
-    return array(x)._call1(_NANMAX, axis, keepdims)
+def nanmax(
+    a: Operand,
+    axis: Sizes | None = None,
+    keepdims: bool = False,
+    initial: float | None = None,
+    where: Operand | None = None,
+) -> Tensor:
+    """The greatest element along axes that is not NaN.
+
+    initial is one more element, where, of a shape that broadcasts, marks those that count.
+    """
+    return array(a)._call1(_NANMAX, axis, keepdims, initial, maybe(where))
 
 
-def nanmin(x: Operand, axis: Sizes | None = None, keepdims: bool = False) -> Tensor:
-    """The least element along axes that is not NaN."""
-    return array(x)._call1(_NANMIN, axis, keepdims)
+def nanmin(
+    a: Operand,
+    axis: Sizes | None = None,
+    keepdims: bool = False,
+    initial: float | None = None,
+    where: Operand | None = None,
+) -> Tensor:
+    """The least element along axes that is not NaN.
+
+    initial is one more element, where, of a shape that broadcasts, marks those that count.
+    """
+    return array(a)._call1(_NANMIN, axis, keepdims, initial, maybe(where))
 
 
-def nanmean(x: Operand, axis: Sizes | None = None, keepdims: bool = False) -> Tensor:
-    """The mean along axes of the elements that are not NaN."""
-    return array(x)._call1(_NANMEAN, axis, keepdims)
+def nanmean(
+    a: Operand,
+    axis: Sizes | None = None,
+    dtype: DTypeLike | None = None,
+    keepdims: bool = False,
+    where: Operand | None = None,
+) -> Tensor:
+    """The mean along axes of the elements that are not NaN.
+
+    where, of a shape that broadcasts, marks the elements that count.
+    """
+    return array(a)._call1(_NANMEAN, axis, known_dtype(dtype), keepdims, maybe(where))
 
 
 def nanvar(
-    x: Operand,
+    a: Operand,
     axis: Sizes | None = None,
-    correction: float = 0.0,
-    keepdims: bool = False,
-    ddof: float | None = None,
     dtype: DTypeLike | None = None,
+    ddof: float | None = None,
+    keepdims: bool = False,
+    where: Operand | None = None,
+    mean: Operand | None = None,
+    correction: float = 0.0,
 ) -> Tensor:
-    """The variance along axes of the elements that are not NaN."""
-    return array(x)._call1(_NANVAR, axis, correction, keepdims, ddof, known_dtype(dtype))
+    """The variance along axes of the elements that are not NaN.
+
+    The arguments are those of var. where, of a shape that broadcasts, marks the elements that
+    count.
+    """
+    return array(a)._call1(
+        _NANVAR, axis, known_dtype(dtype), ddof, keepdims, maybe(where), maybe(mean), correction
+    )
 
 
 def nanstd(
-    x: Operand,
+    a: Operand,
     axis: Sizes | None = None,
-    correction: float = 0.0,
-    keepdims: bool = False,
-    ddof: float | None = None,
     dtype: DTypeLike | None = None,
+    ddof: float | None = None,
+    keepdims: bool = False,
+    where: Operand | None = None,
+    mean: Operand | None = None,
+    correction: float = 0.0,
 ) -> Tensor:
-    """The standard deviation along axes of the elements that are not NaN."""
-    return array(x)._call1(_NANSTD, axis, correction, keepdims, ddof, known_dtype(dtype))
+    """The standard deviation along axes of the elements that are not NaN.
+
+    The arguments are those of var. where, of a shape that broadcasts, marks the elements that
+    count.
+    """
+    return array(a)._call1(
+        _NANSTD, axis, known_dtype(dtype), ddof, keepdims, maybe(where), maybe(mean), correction
+    )
 
 
-def nanargmax(x: Operand, axis: int | None = None, keepdims: bool = False) -> Tensor:
+def nanargmax(a: Operand, axis: int | None = None, keepdims: bool = False) -> Tensor:
     """The position of the greatest element that is not NaN."""
-    return array(x)._call1(_NANARGMAX, axis, keepdims)
+    return array(a)._call1(_NANARGMAX, axis, keepdims)
 
 
-def nanargmin(x: Operand, axis: int | None = None, keepdims: bool = False) -> Tensor:
+def nanargmin(a: Operand, axis: int | None = None, keepdims: bool = False) -> Tensor:
     """The position of the least element that is not NaN."""
-    return array(x)._call1(_NANARGMIN, axis, keepdims)
+    return array(a)._call1(_NANARGMIN, axis, keepdims)
 
 
 def average(
-    x: Operand,
+    a: Operand,
     axis: Sizes | None = None,
     weights: Operand | None = None,
     keepdims: bool = False,
 ) -> tuple[Tensor, ...]:
     """The mean along axes with weights, and the sum of the weights."""
-    return array(x)._call(_AVERAGE, axis, maybe(weights), keepdims)
+    return array(a)._call(_AVERAGE, axis, maybe(weights), keepdims)
 
 
 def cumulative_sum(
-    x: Operand,
+    a: Operand,
     axis: int | None = None,
     dtype: DTypeLike | None = None,
     include_initial: bool = False,
 ) -> Tensor:
     """The sums of all elements up to each one."""
-    return array(x)._call1(_CUMULATIVE_SUM, axis, known_dtype(dtype), include_initial)
+    return array(a)._call1(_CUMULATIVE_SUM, axis, known_dtype(dtype), include_initial)
 
 
 def cumulative_prod(
-    x: Operand,
+    a: Operand,
     axis: int | None = None,
     dtype: DTypeLike | None = None,
     include_initial: bool = False,
 ) -> Tensor:
     """The products of all elements up to each one."""
-    return array(x)._call1(_CUMULATIVE_PROD, axis, known_dtype(dtype), include_initial)
+    return array(a)._call1(_CUMULATIVE_PROD, axis, known_dtype(dtype), include_initial)
 
 
 def nancumsum(
-    x: Operand,
+    a: Operand,
     axis: int | None = None,
     dtype: DTypeLike | None = None,
     include_initial: bool = False,
 ) -> Tensor:
     """The sums of all elements up to each one that are not NaN."""
-    return array(x)._call1(_NANCUMSUM, axis, known_dtype(dtype), include_initial)
+    return array(a)._call1(_NANCUMSUM, axis, known_dtype(dtype), include_initial)
 
 
 def nancumprod(
-    x: Operand,
+    a: Operand,
     axis: int | None = None,
     dtype: DTypeLike | None = None,
     include_initial: bool = False,
 ) -> Tensor:
     """The products of all elements up to each one that are not NaN."""
-    return array(x)._call1(_NANCUMPROD, axis, known_dtype(dtype), include_initial)
+    return array(a)._call1(_NANCUMPROD, axis, known_dtype(dtype), include_initial)
 
 
 def cov(
@@ -1315,38 +1445,46 @@ def cov(
     ddof: float | None = None,
     fweights: Operand | None = None,
     aweights: Operand | None = None,
+    dtype: DTypeLike | None = None,
 ) -> Tensor:
     """The covariance matrix of variables, which are rows of m and y; columns without rowvar.
 
     The sums are divided by the number of observations - ddof: 1, or 0 with bias, unless given.
     fweights are numbers of observations, aweights weights.
     """
-    return array(m)._call1(_COV, maybe(y), rowvar, bias, ddof, maybe(fweights), maybe(aweights))
+    return array(m)._call1(
+        _COV, maybe(y), rowvar, bias, ddof, maybe(fweights), maybe(aweights), known_dtype(dtype)
+    )
 
 
-def corrcoef(x: Operand, y: Operand | None = None, rowvar: bool = True) -> Tensor:
+def corrcoef(
+    x: Operand,
+    y: Operand | None = None,
+    rowvar: bool = True,
+    dtype: DTypeLike | None = None,
+) -> Tensor:
     """The coefficients of correlation of variables, which are rows of x and y."""
-    return array(x)._call1(_CORRCOEF, maybe(y), rowvar)
+    return array(x)._call1(_CORRCOEF, maybe(y), rowvar, known_dtype(dtype))
 
 
 def diff(
-    x: Operand,
-    axis: int = -1,
+    a: Operand,
     n: int = 1,
+    axis: int = -1,
     prepend: Operand | None = None,
     append: Operand | None = None,
 ) -> Tensor:
     """The n-th differences along an axis, with elements in front and behind."""
-    return array(x)._call1(_DIFF, axis, n, maybe(prepend), maybe(append))
+    return array(a)._call1(_DIFF, n, axis, maybe(prepend), maybe(append))
 
 
 def ediff1d(
-    x: Operand,
+    ary: Operand,
     to_end: Operand | None = None,
     to_begin: Operand | None = None,
 ) -> Tensor:
     """The differences of neighbours in the flattened array, with elements in front and behind."""
-    return array(x)._call1(_EDIFF1D, maybe(to_end), maybe(to_begin))
+    return array(ary)._call1(_EDIFF1D, maybe(to_end), maybe(to_begin))
 
 
 def gradient(
@@ -1401,25 +1539,32 @@ def interp(
     return array(x)._call1(_INTERP, array(xp), array(fp), left, right, period)
 
 
-def sort(x: Operand, axis: int = -1, descending: bool = False, stable: bool = True) -> Tensor:
+def sort(
+    a: Operand,
+    axis: int = -1,
+    kind: str | None = None,
+    descending: bool = False,
+    stable: bool = True,
+) -> Tensor:
     """The elements in order along an axis. NaN is the greatest number.
 
-    Complex numbers are sorted by their real, then by their imaginary parts.
+    Complex numbers are sorted by their real, then by their imaginary parts. All kinds are stable.
     """
-    return array(x)._call1(_SORT, axis, descending, stable)
+    return array(a)._call1(_SORT, axis, kind, descending, stable)
 
 
 def argsort(
-    x: Operand,
+    a: Operand,
     axis: int = -1,
+    kind: str | None = None,
     descending: bool = False,
     stable: bool = True,
 ) -> Tensor:
     """The positions of the elements in order along an axis, int32.
 
-    Equal elements keep their order.
+    Equal elements keep their order, whatever kind is.
     """
-    return array(x)._call1(_ARGSORT, axis, descending, stable)
+    return array(a)._call1(_ARGSORT, axis, kind, descending, stable)
 
 
 def lexsort(keys: Sequence[Operand], axis: int = -1) -> Tensor:
@@ -1427,27 +1572,27 @@ def lexsort(keys: Sequence[Operand], axis: int = -1) -> Tensor:
     return join(tensors(keys), _LEXSORT, axis)[0]
 
 
-def partition(x: Operand, kth: Sizes, axis: int = -1) -> Tensor:
+def partition(a: Operand, kth: Sizes, axis: int = -1, kind: str | None = None) -> Tensor:
     """The elements along an axis, lesser ones before those at kth: sorted."""
-    return array(x)._call1(_PARTITION, kth, axis)
+    return array(a)._call1(_PARTITION, kth, axis, kind)
 
 
-def argpartition(x: Operand, kth: Sizes, axis: int = -1) -> Tensor:
+def argpartition(a: Operand, kth: Sizes, axis: int = -1, kind: str | None = None) -> Tensor:
     """The positions of the elements of partition."""
-    return array(x)._call1(_ARGPARTITION, kth, axis)
+    return array(a)._call1(_ARGPARTITION, kth, axis, kind)
 
 
 def searchsorted(
-    x: Operand,
-    values: Operand,
+    a: Operand,
+    v: Operand,
     side: str = "left",
     sorter: Operand | None = None,
 ) -> Tensor:
-    """The positions, int32, at which values keep the vector x sorted.
+    """The positions, int32, at which the values v keep the vector a sorted.
 
-    Equal elements come behind them, or before with "right". sorter are the positions that sort x.
+    Equal elements come behind them, or before with "right". sorter are the positions that sort a.
     """
-    return array(x)._call1(_SEARCHSORTED, array(values), side, maybe(sorter))
+    return array(a)._call1(_SEARCHSORTED, array(v), side, maybe(sorter))
 
 
 def digitize(x: Operand, bins: Operand, right: bool = False) -> Tensor:
@@ -1472,11 +1617,11 @@ def bincount(
 
 
 def histogram(
-    x: Operand,
+    a: Operand,
     bins: Operand = 10,
     range: Sequence[float] | None = None,
-    weights: Operand | None = None,
     density: bool = False,
+    weights: Operand | None = None,
 ) -> tuple[Tensor, ...]:
     """The number of elements between edges, and the edges.
 
@@ -1484,19 +1629,19 @@ def histogram(
     unless given, or a tensor of edges. With density the counts are divided by their sum and the
     width of the interval.
     """
-    x = array(x, bins)
-    return x._call(_HISTOGRAM, operand(bins, x), range, maybe(weights), density)
+    a = array(a, bins)
+    return a._call(_HISTOGRAM, operand(bins, a), range, density, maybe(weights))
 
 
 def histogram_bin_edges(
-    x: Operand,
+    a: Operand,
     bins: Operand = 10,
     range: Sequence[float] | None = None,
     weights: Operand | None = None,
 ) -> Tensor:
     """The edges of histogram."""
-    x = array(x, bins)
-    return x._call1(_HISTOGRAM_BIN_EDGES, operand(bins, x), range, maybe(weights))
+    a = array(a, bins)
+    return a._call1(_HISTOGRAM_BIN_EDGES, operand(bins, a), range, maybe(weights))
 
 
 def unique_all(
@@ -1504,13 +1649,14 @@ def unique_all(
     size: int | None = None,
     fill_value: float | None = None,
     equal_nan: bool = False,
+    axis: int | None = None,
 ) -> tuple[Tensor, ...]:
-    """The distinct elements in ascending order.
+    """The distinct elements, or slices along an axis, in ascending order.
 
     Also where each is first in the flattened array, the position of each element in them, and how
     often each is there. NaN is equal to none unless equal_nan.
     """
-    return array(x)._call(_UNIQUE_ALL, size, fill_value, equal_nan)
+    return array(x)._call(_UNIQUE_ALL, size, fill_value, equal_nan, axis)
 
 
 def unique_values(
@@ -1524,115 +1670,143 @@ def unique_values(
 
 
 def union1d(
-    x: Operand,
-    y: Operand,
+    ar1: Operand,
+    ar2: Operand,
     size: int | None = None,
     fill_value: float | None = None,
 ) -> Tensor:
     """The distinct elements of both arrays in ascending order."""
-    return array(x)._call1(_UNION1D, array(y), size, fill_value)
+    return array(ar1)._call1(_UNION1D, array(ar2), size, fill_value)
 
 
 def intersect1d(
-    x: Operand,
-    y: Operand,
+    ar1: Operand,
+    ar2: Operand,
+    assume_unique: bool = False,
     size: int | None = None,
     fill_value: float | None = None,
 ) -> Tensor:
     """The distinct elements that are in both arrays, in ascending order."""
-    return array(x)._call1(_INTERSECT1D, array(y), size, fill_value)
+    return array(ar1)._call1(_INTERSECT1D, array(ar2), assume_unique, size, fill_value)
 
 
 def setdiff1d(
-    x: Operand,
-    y: Operand,
+    ar1: Operand,
+    ar2: Operand,
+    assume_unique: bool = False,
     size: int | None = None,
     fill_value: float | None = None,
 ) -> Tensor:
-    """The distinct elements that are not in y, in ascending order."""
-    return array(x)._call1(_SETDIFF1D, array(y), size, fill_value)
+    """The distinct elements that are not in ar2, in ascending order."""
+    return array(ar1)._call1(_SETDIFF1D, array(ar2), assume_unique, size, fill_value)
 
 
 def setxor1d(
-    x: Operand,
-    y: Operand,
+    ar1: Operand,
+    ar2: Operand,
+    assume_unique: bool = False,
     size: int | None = None,
     fill_value: float | None = None,
 ) -> Tensor:
     """The distinct elements that are in one of the arrays only, in ascending order."""
-    return array(x)._call1(_SETXOR1D, array(y), size, fill_value)
+    return array(ar1)._call1(_SETXOR1D, array(ar2), assume_unique, size, fill_value)
 
 
-def isin(x: Operand, values: Operand, invert: bool = False) -> Tensor:
-    """Whether each element is one of values: bool."""
-    return array(x)._call1(_ISIN, array(values), invert)
+def isin(
+    element: Operand,
+    test_elements: Operand,
+    assume_unique: bool = False,
+    invert: bool = False,
+) -> Tensor:
+    """Whether each element is one of test_elements: bool; with invert, whether it is none."""
+    return array(element)._call1(_ISIN, array(test_elements), assume_unique, invert)
 
 
 def nonzero(
-    x: Operand,
+    a: Operand,
     size: int | None = None,
     fill_value: float | None = None,
 ) -> tuple[Tensor, ...]:
     """The positions of the elements that are not 0, one vector for each axis, int32."""
-    return array(x)._call(_NONZERO, size, fill_value)
+    return array(a)._call(_NONZERO, size, fill_value)
 
 
-def argwhere(x: Operand, size: int | None = None, fill_value: float | None = None) -> Tensor:
+def argwhere(a: Operand, size: int | None = None, fill_value: float | None = None) -> Tensor:
     """The positions of the elements that are not 0, one element a row, int32."""
-    return array(x)._call1(_ARGWHERE, size, fill_value)
+    return array(a)._call1(_ARGWHERE, size, fill_value)
 
 
-def flatnonzero(x: Operand, size: int | None = None, fill_value: float | None = None) -> Tensor:
+def flatnonzero(a: Operand, size: int | None = None, fill_value: float | None = None) -> Tensor:
     """The positions of the elements of the flattened array that are not 0, int32."""
-    return array(x)._call1(_FLATNONZERO, size, fill_value)
+    return array(a)._call1(_FLATNONZERO, size, fill_value)
 
 
 def extract(
     condition: Operand,
-    x: Operand,
+    arr: Operand,
     size: int | None = None,
     fill_value: float | None = None,
 ) -> Tensor:
-    """The elements of x where condition is true, as a vector."""
-    return array(condition)._call1(_EXTRACT, array(x), size, fill_value)
+    """The elements of arr where condition is true, as a vector."""
+    return array(condition)._call1(_EXTRACT, array(arr), size, fill_value)
 
 
-def take(x: Operand, indices: Operand, axis: int | None = None) -> Tensor:
+def take(
+    a: Operand,
+    indices: Operand,
+    axis: int | None = None,
+    mode: str = "raise",
+    fill_value: float | None = None,
+) -> Tensor:
     """The elements at indices along an axis, or of the flattened array.
 
     Negative ones count from the end. The axis becomes those of indices. An index out of bounds is
-    an error if index is already computed. In a lazy index it gives 0.
+    an error if index is already computed. In a lazy index it gives 0. mode "clip" moves indices out
+    of range to the edge, "wrap" counts them anew from 0. With "fill" they give fill_value: NaN, the
+    least integer of a signed and the greatest one of another type, or true unless given.
     """
-    return array(x)._call1(_TAKE, array(indices), axis)
+    return array(a)._call1(_TAKE, array(indices), axis, mode, fill_value)
 
 
-def take_along_axis(x: Operand, indices: Operand, axis: int = -1) -> Tensor:
+def take_along_axis(arr: Operand, indices: Operand, axis: int = -1) -> Tensor:
     """The element at the index in each place along an axis.
 
     Negative ones count from the end; other axes broadcast. An index out of bounds is an error if
     index is already computed. In a lazy index it gives 0.
     """
-    return array(x)._call1(_TAKE_ALONG_AXIS, array(indices), axis)
+    return array(arr)._call1(_TAKE_ALONG_AXIS, array(indices), axis)
 
 
-def put_along_axis(x: Operand, indices: Operand, values: Operand, axis: int) -> Tensor:
+def put_along_axis(
+    arr: Operand,
+    indices: Operand,
+    values: Operand,
+    axis: int,
+    inplace: bool = False,
+) -> Tensor:
     """The array with values in the places that take_along_axis takes.
 
     An index out of bounds is an error if it is already computed. In a lazy tensor it writes
     nothing.
     """
-    x = array(x)
-    return x._call1(_PUT_ALONG_AXIS, array(indices), operand(values, x), axis)
+    arr = array(arr)
+    return arr._call1(_PUT_ALONG_AXIS, array(indices), operand(values, arr), axis, inplace)
 
 
-def put(x: Operand, indices: Operand, values: Operand) -> Tensor:
-    """The array with values at indices of the flattened array, repeated as needed.
+def put(
+    a: Operand,
+    ind: Operand,
+    v: Operand,
+    mode: str = "raise",
+    inplace: bool = False,
+) -> Tensor:
+    """The array with the values v at the positions ind of the flattened array, repeated as needed.
 
     An index out of bounds is an error if it is already computed. In a lazy tensor it writes
-    nothing.
+    nothing. mode "clip" moves indices out of range to the edge, "wrap" counts them anew from 0.
     """
-    x = array(x)
-    return x._call1(_PUT, array(indices), operand(values, x))
+    a = array(a)
+    return a._call1(_PUT, array(ind), operand(v, a), mode, inplace)
 
 
 def unravel_index(indices: Operand, shape: Sizes) -> tuple[Tensor, ...]:
@@ -1652,59 +1826,64 @@ def ravel_multi_index(positions: Sequence[Operand], dims: Sizes, mode: str = "ra
     return join(tensors(positions), _RAVEL_MULTI_INDEX, dims, mode)[0]
 
 
-def tril_indices_from(x: Operand, k: int = 0) -> tuple[Tensor, ...]:
+def tril_indices_from(arr: Operand, k: int = 0) -> tuple[Tensor, ...]:
     """The positions of the lower triangle of a matrix, up to its diagonal k, int32."""
-    return array(x)._call(_TRIL_INDICES_FROM, k)
+    return array(arr)._call(_TRIL_INDICES_FROM, k)
 
 
-def triu_indices_from(x: Operand, k: int = 0) -> tuple[Tensor, ...]:
+def triu_indices_from(arr: Operand, k: int = 0) -> tuple[Tensor, ...]:
     """The positions of the upper triangle of a matrix, from its diagonal k on, int32."""
-    return array(x)._call(_TRIU_INDICES_FROM, k)
+    return array(arr)._call(_TRIU_INDICES_FROM, k)
 
 
-def fill_diagonal(x: Operand, val: Operand, wrap: bool = False) -> Tensor:
+def fill_diagonal(
+    a: Operand,
+    val: Operand,
+    wrap: bool = False,
+    inplace: bool = False,
+) -> Tensor:
     """The array with val on its diagonal: the elements with one index along all axes.
 
     With wrap, the diagonal of a tall matrix begins anew below it.
     """
-    x = array(x, val)
-    return x._call1(_FILL_DIAGONAL, operand(val, x), wrap)
+    a = array(a, val)
+    return a._call1(_FILL_DIAGONAL, operand(val, a), wrap, inplace)
 
 
-def delete(x: Operand, obj: Sizes, axis: int | None = None) -> Tensor:
+def delete(arr: Operand, obj: Sizes, axis: int | None = None) -> Tensor:
     """The array without the elements at positions along an axis, or of the flattened array."""
-    return array(x)._call1(_DELETE, obj, axis)
+    return array(arr)._call1(_DELETE, obj, axis)
 
 
-def insert(x: Operand, obj: Sizes, values: Operand, axis: int | None = None) -> Tensor:
+def insert(arr: Operand, obj: Sizes, values: Operand, axis: int | None = None) -> Tensor:
     """The array with values in front of positions along an axis, or of the flattened array."""
-    x = array(x)
-    return x._call1(_INSERT, obj, operand(values, x), axis)
+    arr = array(arr)
+    return arr._call1(_INSERT, obj, operand(values, arr), axis)
 
 
-def permute_dims(x: Operand, axes: Sizes | None = None) -> Tensor:
+def permute_dims(a: Operand, axes: Sizes | None = None) -> Tensor:
     """The axes in another order, reversed unless given."""
-    return array(x)._call1(_PERMUTE_DIMS, axes)
+    return array(a)._call1(_PERMUTE_DIMS, axes)
 
 
-def moveaxis(x: Operand, source: Sizes, destination: Sizes) -> Tensor:
+def moveaxis(a: Operand, source: Sizes, destination: Sizes) -> Tensor:
     """Axes moved to other places; the others keep their order."""
-    return array(x)._call1(_MOVEAXIS, source, destination)
+    return array(a)._call1(_MOVEAXIS, source, destination)
 
 
-def rollaxis(x: Operand, axis: int, start: int = 0) -> Tensor:
+def rollaxis(a: Operand, axis: int, start: int = 0) -> Tensor:
     """An axis moved in front of the axis start."""
-    return array(x)._call1(_ROLLAXIS, axis, start)
+    return array(a)._call1(_ROLLAXIS, axis, start)
 
 
-def resize(x: Operand, new_shape: Sizes) -> Tensor:
+def resize(a: Operand, new_shape: Sizes) -> Tensor:
     """The elements in row-major order in another shape, repeated or cut off as needed."""
-    return array(x)._call1(_RESIZE, new_shape)
+    return array(a)._call1(_RESIZE, new_shape)
 
 
-def swapaxes(x: Operand, axis1: int, axis2: int) -> Tensor:
+def swapaxes(a: Operand, axis1: int, axis2: int) -> Tensor:
     """Two axes exchanged."""
-    return array(x)._call1(_SWAPAXES, axis1, axis2)
+    return array(a)._call1(_SWAPAXES, axis1, axis2)
 
 
 def matrix_transpose(x: Operand) -> Tensor:
@@ -1712,29 +1891,29 @@ def matrix_transpose(x: Operand) -> Tensor:
     return array(x)._call1(_MATRIX_TRANSPOSE)
 
 
-def flip(x: Operand, axis: Sizes | None = None) -> Tensor:
+def flip(m: Operand, axis: Sizes | None = None) -> Tensor:
     """The order of elements along axes reversed, all axes unless given."""
-    return array(x)._call1(_FLIP, axis)
+    return array(m)._call1(_FLIP, axis)
 
 
-def rot90(x: Operand, k: int = 1, axes: Sizes = (0, 1)) -> Tensor:
+def rot90(m: Operand, k: int = 1, axes: Sizes = (0, 1)) -> Tensor:
     """The array turned by k quarters of a turn, from the first of two axes to the second."""
-    return array(x)._call1(_ROT90, k, axes)
+    return array(m)._call1(_ROT90, k, axes)
 
 
-def roll(x: Operand, shift: Sizes, axis: Sizes | None = None) -> Tensor:
+def roll(a: Operand, shift: Sizes, axis: Sizes | None = None) -> Tensor:
     """Elements shifted along axes, cyclically; in the flattened array unless axes are given."""
-    return array(x)._call1(_ROLL, shift, axis)
+    return array(a)._call1(_ROLL, shift, axis)
 
 
-def squeeze(x: Operand, axis: Sizes | None = None) -> Tensor:
+def squeeze(a: Operand, axis: Sizes | None = None) -> Tensor:
     """The array without axes of size 1."""
-    return array(x)._call1(_SQUEEZE, axis)
+    return array(a)._call1(_SQUEEZE, axis)
 
 
-def expand_dims(x: Operand, axis: Sizes = 0) -> Tensor:
+def expand_dims(a: Operand, axis: Sizes = 0) -> Tensor:
     """The array with axes of size 1 inserted."""
-    return array(x)._call1(_EXPAND_DIMS, axis)
+    return array(a)._call1(_EXPAND_DIMS, axis)
 
 
 def broadcast_to(x: Operand, shape: Sizes) -> Tensor:
@@ -1742,22 +1921,22 @@ def broadcast_to(x: Operand, shape: Sizes) -> Tensor:
     return array(x)._call1(_BROADCAST_TO, shape)
 
 
-def ravel(x: Operand) -> Tensor:
+def ravel(a: Operand) -> Tensor:
     """The elements as a vector, in row-major order."""
-    return array(x)._call1(_RAVEL)
+    return array(a)._call1(_RAVEL)
 
 
-def tile(x: Operand, repetitions: Sizes) -> Tensor:
+def tile(A: Operand, reps: Sizes) -> Tensor:
     """The array repeated along each axis."""
-    return array(x)._call1(_TILE, repetitions)
+    return array(A)._call1(_TILE, reps)
 
 
-def repeat(x: Operand, repeats: Sizes, axis: int | None = None) -> Tensor:
+def repeat(a: Operand, repeats: Sizes, axis: int | None = None) -> Tensor:
     """Each element repeated along an axis, or of the flattened array.
 
     repeats is one number, or one for each element.
     """
-    return array(x)._call1(_REPEAT, repeats, axis)
+    return array(a)._call1(_REPEAT, repeats, axis)
 
 
 def concat(arrays: Sequence[Operand], axis: int = 0) -> Tensor:
@@ -1775,49 +1954,49 @@ def unstack(x: Operand, axis: int = 0) -> tuple[Tensor, ...]:
     return array(x)._call(_UNSTACK, axis)
 
 
-def tril(x: Operand, k: int = 0) -> Tensor:
+def tril(m: Operand, k: int = 0) -> Tensor:
     """The lower triangle of the last two axes, 0 elsewhere."""
-    return array(x)._call1(_TRIL, k)
+    return array(m)._call1(_TRIL, k)
 
 
-def triu(x: Operand, k: int = 0) -> Tensor:
+def triu(m: Operand, k: int = 0) -> Tensor:
     """The upper triangle of the last two axes, 0 elsewhere."""
-    return array(x)._call1(_TRIU, k)
+    return array(m)._call1(_TRIU, k)
 
 
-def diagonal(x: Operand, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
+def diagonal(a: Operand, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
     """The diagonal of two axes, as a new last axis."""
-    return array(x)._call1(_DIAGONAL, offset, axis1, axis2)
+    return array(a)._call1(_DIAGONAL, offset, axis1, axis2)
 
 
 def trace(
-    x: Operand,
+    a: Operand,
     offset: int = 0,
     axis1: int = 0,
     axis2: int = 1,
     dtype: DTypeLike | None = None,
 ) -> Tensor:
     """The sum of the diagonal of two axes."""
-    return array(x)._call1(_TRACE, offset, axis1, axis2, known_dtype(dtype))
+    return array(a)._call1(_TRACE, offset, axis1, axis2, known_dtype(dtype))
 
 
-def diag(x: Operand, k: int = 0) -> Tensor:
+def diag(v: Operand, k: int = 0) -> Tensor:
     """The matrix with a vector on its diagonal k, or the diagonal k of a matrix."""
-    return array(x)._call1(_DIAG, k)
+    return array(v)._call1(_DIAG, k)
 
 
-def diagflat(x: Operand, k: int = 0) -> Tensor:
+def diagflat(v: Operand, k: int = 0) -> Tensor:
     """The matrix with the elements of the flattened array on its diagonal k."""
-    return array(x)._call1(_DIAGFLAT, k)
+    return array(v)._call1(_DIAGFLAT, k)
 
 
-def packbits(x: Operand, axis: int | None = None, bitorder: str = "big") -> Tensor:
+def packbits(a: Operand, axis: int | None = None, bitorder: str = "big") -> Tensor:
     """The bits of elements that are not 0, eight to a byte along an axis, uint8."""
-    return array(x)._call1(_PACKBITS, axis, bitorder)
+    return array(a)._call1(_PACKBITS, axis, bitorder)
 
 
 def unpackbits(
-    x: Operand,
+    a: Operand,
     axis: int | None = None,
     count: int | None = None,
     bitorder: str = "big",
@@ -1826,7 +2005,7 @@ def unpackbits(
 
     A count below 0 leaves out so many at the end.
     """
-    return array(x)._call1(_UNPACKBITS, axis, count, bitorder)
+    return array(a)._call1(_UNPACKBITS, axis, count, bitorder)
 
 
 def matmul(x: Operand, y: Operand) -> Tensor:
@@ -1837,13 +2016,13 @@ def matmul(x: Operand, y: Operand) -> Tensor:
     return array(x)._call1(_MATMUL, array(y))
 
 
-def tensordot(x: Operand, y: Operand, axes: Sizes = 2, y_axes: Sizes | None = None) -> Tensor:
+def tensordot(a: Operand, y: Operand, axes: Sizes = 2, y_axes: Sizes | None = None) -> Tensor:
     """The sum of products over axes of both.
 
     axes are those of x beside y_axes of y; alone, a number of the last axes of x and the first of
     y.
     """
-    return array(x)._call1(_TENSORDOT, array(y), axes, y_axes)
+    return array(a)._call1(_TENSORDOT, array(y), axes, y_axes)
 
 
 def vecdot(x: Operand, y: Operand, axis: int = -1) -> Tensor:
@@ -1861,30 +2040,40 @@ def vecmat(x: Operand, y: Operand) -> Tensor:
     return array(x)._call1(_VECMAT, array(y))
 
 
-def outer(x: Operand, y: Operand) -> Tensor:
+def outer(a: Operand, b: Operand) -> Tensor:
     """The products of all elements of two vectors."""
-    return array(x)._call1(_OUTER, array(y))
+    return array(a)._call1(_OUTER, array(b))
 
 
-def kron(x: Operand, y: Operand) -> Tensor:
+def kron(a: Operand, b: Operand) -> Tensor:
     """The product of Kronecker."""
-    x = array(x, y)
-    return x._call1(_KRON, operand(y, x))
+    return array(a)._call1(_KRON, array(b))
 
 
-def cross(x: Operand, y: Operand, axis: int = -1) -> Tensor:
-    """The cross product of vectors of 3 along an axis."""
-    return array(x)._call1(_CROSS, array(y), axis)
+def cross(
+    a: Operand,
+    b: Operand,
+    axisa: int = -1,
+    axisb: int = -1,
+    axisc: int = -1,
+    axis: int | None = None,
+) -> Tensor:
+    """The cross product of vectors of 2 or 3.
+
+    They lie along axisa and axisb, the result along axisc; or all along axis. Two vectors of 2 have
+    one number, the third of their product.
+    """
+    return array(a)._call1(_CROSS, array(b), axisa, axisb, axisc, axis)
 
 
-def convolve(x: Operand, y: Operand, mode: str = "full") -> Tensor:
+def convolve(a: Operand, v: Operand, mode: str = "full") -> Tensor:
     """The convolution of two vectors: all of it, as long as the longer one, or without edges."""
-    return array(x)._call1(_CONVOLVE, array(y), mode)
+    return array(a)._call1(_CONVOLVE, array(v), mode)
 
 
-def correlate(x: Operand, y: Operand, mode: str = "valid") -> Tensor:
-    """The correlation of two vectors: convolve with y reversed and conjugate."""
-    return array(x)._call1(_CORRELATE, array(y), mode)
+def correlate(a: Operand, v: Operand, mode: str = "valid") -> Tensor:
+    """The correlation of two vectors: convolve with v reversed and conjugate."""
+    return array(a)._call1(_CORRELATE, array(v), mode)
 
 
 def polyval(p: Operand, x: Operand) -> Tensor:
@@ -1902,20 +2091,20 @@ def roots(p: Operand, strip_zeros: bool = True) -> Tensor:
     return array(p)._call1(_ROOTS, strip_zeros)
 
 
-def polydiv(p: Operand, q: Operand) -> tuple[Tensor, ...]:
+def polydiv(u: Operand, v: Operand) -> tuple[Tensor, ...]:
     """The quotient and the remainder of polynomials, by their coefficients.
 
-    The remainder has as many as p. The first coefficient of q must not be 0.
+    The remainder has as many as u. The first coefficient of v must not be 0.
     """
-    return array(p)._call(_POLYDIV, array(q))
+    return array(u)._call(_POLYDIV, array(v))
 
 
-def poly(x: Operand) -> Tensor:
-    """The coefficients, the highest first, of the polynomial with the roots x.
+def poly(seq_of_zeros: Operand) -> Tensor:
+    """The coefficients, the highest first, of the polynomial with these roots.
 
     Of a square matrix it is the characteristic polynomial.
     """
-    return array(x)._call1(_POLY)
+    return array(seq_of_zeros)._call1(_POLY)
 
 
 def polyfit(x: Operand, y: Operand, deg: int, w: Operand | None = None) -> Tensor:
@@ -1927,19 +2116,19 @@ def polyfit(x: Operand, y: Operand, deg: int, w: Operand | None = None) -> Tenso
     return array(x)._call1(_POLYFIT, array(y), deg, maybe(w))
 
 
-def polyadd(p: Operand, q: Operand) -> Tensor:
+def polyadd(a1: Operand, a2: Operand) -> Tensor:
     """The sum of polynomials, by their coefficients."""
-    return array(p)._call1(_POLYADD, array(q))
+    return array(a1)._call1(_POLYADD, array(a2))
 
 
-def polysub(p: Operand, q: Operand) -> Tensor:
+def polysub(a1: Operand, a2: Operand) -> Tensor:
     """The difference of polynomials, by their coefficients."""
-    return array(p)._call1(_POLYSUB, array(q))
+    return array(a1)._call1(_POLYSUB, array(a2))
 
 
-def polymul(p: Operand, q: Operand) -> Tensor:
+def polymul(a1: Operand, a2: Operand) -> Tensor:
     """The product of polynomials, by their coefficients."""
-    return array(p)._call1(_POLYMUL, array(q))
+    return array(a1)._call1(_POLYMUL, array(a2))
 
 
 def polyder(p: Operand, m: int = 1) -> Tensor:

@@ -8,7 +8,7 @@ import numpy as np
 
 from polygrad._library import wrong
 from polygrad.numpy import _operations
-from polygrad.numpy._arrays import array
+from polygrad.numpy._arrays import array as _array
 from polygrad.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -19,23 +19,22 @@ _STATISTICS = {"maximum": "max", "minimum": "min", "mean": "mean", "median": "me
 
 
 def pad(
-    x: Operand,
-    width: Any,
+    array: Operand,
+    pad_width: Any,
     mode: str = "constant",
     constant_values: Any = 0,
     stat_length: Any = None,
     end_values: Any = 0,
 ) -> Tensor:
-    """Return x with elements before and behind each axis.
+    """Return an array with elements before and behind each axis.
 
     mode is "constant", "edge", "reflect", "symmetric", "wrap", "empty", "linear_ramp", or that of
     the stat_length elements at the edge: "maximum", "minimum", "mean", "median".
     """
-    x = array(x)
-
-    widths = _pairs("width", width, x.ndim)
+    x = _array(array)
+    widths = _pairs("pad_width", pad_width, x.ndim)
     if not all(isinstance(n, int) and n >= 0 for pair in widths for n in pair):
-        raise wrong("width", width, "whole numbers of 0 or more")
+        raise wrong("pad_width", pad_width, "whole numbers of 0 or more")
     if mode in ("reflect", "symmetric", *_MODES):
         return x.pad(widths, mode=_MODES.get(mode, mode))
     if mode == "constant" and not isinstance(constant_values, (list, tuple, Tensor, np.ndarray)):

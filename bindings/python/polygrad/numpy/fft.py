@@ -49,11 +49,11 @@ __all__ = [
 ]
 
 
-def fftfreq(n: int, *, d: float = 1.0, dtype: Any = None, device: str | None = None) -> Tensor:
+def fftfreq(n: int, d: float = 1.0, dtype: Any = None, *, device: str | None = None) -> Tensor:
     """Return the frequencies of fft, of shape (n,), in cycles per unit of the spacing d."""
     return _fft.fftfreq(n, d, "float32" if dtype is None else dtype).to(device)
 
 
-def rfftfreq(n: int, *, d: float = 1.0, dtype: Any = None, device: str | None = None) -> Tensor:
+def rfftfreq(n: int, d: float = 1.0, dtype: Any = None, *, device: str | None = None) -> Tensor:
     """Return the frequencies of rfft, of shape (n//2 + 1,), in cycles per unit of d."""
     return _fft.rfftfreq(n, d, "float32" if dtype is None else dtype).to(device)

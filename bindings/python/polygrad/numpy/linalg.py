@@ -12,22 +12,21 @@ from polygrad.linalg import (
     cond,
     det,
     eigvals,
-    eigvalsh,
     expm,
     inv,
-    lstsq,
     matrix_power,
-    matrix_rank,
     multi_dot,
-    pinv,
     solve,
     svdvals,
     tensorinv,
     tensorsolve,
     vector_norm,
 )
-from polygrad.numpy._operations import cross, matmul, matrix_transpose, outer, vecdot
+from polygrad.numpy._arrays import array
+from polygrad.numpy._operations import cross as _cross
 from polygrad.numpy._operations import diagonal as _diagonal
+from polygrad.numpy._operations import expand_dims, matmul, matrix_transpose, vecdot
+from polygrad.numpy._operations import outer as _outer
 from polygrad.numpy._operations import tensordot as _tensordot
 from polygrad.numpy._operations import trace as _trace
 
@@ -107,36 +106,103 @@ class SVDResult(NamedTuple):
     Vh: Tensor
 
 
-def eig(x: Operand, /) -> EigResult:
+def eig(a: Operand) -> EigResult:
     """Return the complex eigenvalues and eigenvectors of square matrices."""
-    return EigResult(*_linalg.eig(x))
+    return EigResult(*_linalg.eig(a))
 
 
-def eigh(x: Operand, /, UPLO: str = "L") -> EighResult:
+def eigh(a: Operand, UPLO: str = "L") -> EighResult:
     """Return the eigenvalues and eigenvectors of symmetric matrices.
 
     Only one triangle is read, the lower or, with UPLO "U", the upper.
     """
+    return EighResult(*_linalg.eigh(a, _upper(UPLO)))
+
+
+def eigvalsh(a: Operand, UPLO: str = "L") -> Tensor:
+    """Return the eigenvalues of symmetric matrices in ascending order; UPLO is that of eigh."""
+    return _linalg.eigvalsh(a, _upper(UPLO))
+
+
+def _upper(UPLO: str) -> bool:
     if UPLO not in ("L", "U"):
         raise wrong("UPLO", UPLO, '"L" or "U"')
-    return EighResult(*_linalg.eigh(x, UPLO == "U"))
+    return UPLO == "U"
 
 
-def qr(x: Operand, /, *, mode: str = "reduced") -> QRResult:
-    """Return orthogonal Q and upper triangular R with x = Q R; mode "complete" makes Q square."""
-    return QRResult(*_linalg.qr(x, mode))
+def qr(a: Operand, mode: str = "reduced") -> Any:
+    """Return orthogonal Q and upper triangular R with a = Q R.
+
+    mode "complete" makes Q square, "r" returns R alone.
+    """
+    if mode == "r":
+        return _linalg.qr(a)[1]
+    return QRResult(*_linalg.qr(a, mode))
 
 
-def slogdet(x: Operand, /) -> SlogdetResult:
+def slogdet(a: Operand) -> SlogdetResult:
     """Return the sign of the determinant, and the logarithm of its absolute value."""
-    return SlogdetResult(*_linalg.slogdet(x))
+    return SlogdetResult(*_linalg.slogdet(a))
 
 
-def svd(x: Operand, /, full_matrices: bool = True, compute_uv: bool = True) -> Any:
-    """Return U, S and Vh with x = U diag(S) Vh; without compute_uv S alone."""
+def svd(
+    a: Operand, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False
+) -> Any:
+    """Return U, S and Vh with a = U diag(S) Vh; without compute_uv S alone.
+
+    Symmetric matrices need no algorithm of their own: hermitian changes nothing.
+    """
     if not compute_uv:
-        return _linalg.svdvals(x)
-    return SVDResult(*_linalg.svd(x, full_matrices))
+        return _linalg.svdvals(a)
+    return SVDResult(*_linalg.svd(a, full_matrices))
+
+
+def lstsq(a: Operand, b: Operand, rcond: float | None = None) -> tuple[Tensor, ...]:
+    """Return the least squares solution x of a x = b, residuals (k), rank and singular values.
+
+    Singular values up to rcond times the greatest count as 0.
+    """
+    x, residuals, rank, s = _linalg.lstsq(a, b, rcond)
+    return x, residuals.reshape(-1), rank, s
+
+
+def pinv(
+    a: Operand, rcond: Any = None, hermitian: bool = False, *, rtol: Operand | None = None
+) -> Tensor:
+    """Return the inverse of Moore and Penrose.
+
+    Singular values up to rtol, or rcond, times the greatest count as 0, by default the machine
+    epsilon times the greater size. hermitian changes nothing.
+    """
+    return _linalg.pinv(a, rcond if rtol is None else rtol)
+
+
+def matrix_rank(
+    A: Operand, tol: Any = None, hermitian: bool = False, *, rtol: Operand | None = None
+) -> Tensor:
+    """Return the number of singular values above tol, or rtol times the greatest, int32.
+
+    Without both rtol is the machine epsilon times the greater size. hermitian changes nothing.
+    """
+    if tol is None:
+        return _linalg.matrix_rank(A, rtol)
+    return (_linalg.svdvals(A) > expand_dims(tol, -1)).sum(-1)
+
+
+def outer(x: Operand, y: Operand) -> Tensor:
+    """Return the products of all elements of two vectors."""
+    for name, v in (("x", x), ("y", y)):
+        if array(v).ndim != 1:
+            raise wrong(name, f"an array of shape {array(v).shape}", "a vector")
+    return _outer(x, y)
+
+
+def cross(x: Operand, y: Operand, axis: int = -1) -> Tensor:
+    """Return the cross product of vectors of 3 along an axis."""
+    for name, v in (("x", array(x)), ("y", array(y))):
+        if v.ndim == 0 or v.size(axis) != 3:
+            raise wrong(name, f"an array of shape {v.shape}", f"3 elements along axis {axis}")
+    return _cross(x, y, axis=axis)
 
 
 def diagonal(x: Operand, /, *, offset: int = 0) -> Tensor:
@@ -149,9 +215,9 @@ def trace(x: Operand, /, *, offset: int = 0, dtype: Any = None) -> Tensor:
     return _trace(x, offset, -2, -1, dtype)
 
 
-def tensordot(x: Operand, y: Operand, /, axes: Any = 2) -> Tensor:
+def tensordot(a: Operand, b: Operand, /, axes: Any = 2) -> Tensor:
     """Return the sum of products over axes: a number of them, or those of both."""
-    return _tensordot(x, y, axes) if isinstance(axes, int) else _tensordot(x, y, *axes)
+    return _tensordot(a, b, axes) if isinstance(axes, int) else _tensordot(a, b, *axes)
 
 
 def matrix_norm(x: Operand, /, *, keepdims: bool = False, ord: Any = "fro") -> Tensor:

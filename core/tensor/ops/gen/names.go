@@ -26,7 +26,7 @@ var spaces = map[string]struct {
 	modules []string
 	python  []string
 }{
-	"numpy":         {[]string{"numpy"}, []string{"numpy/__init__.py", "numpy/_info.py"}},
+	"numpy":         {[]string{"numpy"}, strings.Fields("numpy/__init__.py numpy/_creation.py numpy/_fits.py numpy/_histograms.py numpy/_info.py numpy/_padding.py numpy/_sets.py")},
 	"numpy.linalg":  {[]string{"linalg", "numpy"}, []string{"numpy/linalg.py"}},
 	"numpy.fft":     {[]string{"fft"}, []string{"numpy/fft.py"}},
 	"jax":           {nil, []string{"func/__init__.py"}},

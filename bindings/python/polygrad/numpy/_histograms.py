@@ -1,0 +1,119 @@
+"""Histograms: numbers of elements between edges."""
+
+from __future__ import annotations
+
+import builtins
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from polygrad._library import wrong
+from polygrad.numpy import _operations
+from polygrad.numpy._arrays import array, maybe, tensors
+from polygrad.tensor import Tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from polygrad._base import Operand
+
+__all__ = ["histogram", "histogram2d", "histogram_bin_edges", "histogramdd"]
+
+
+def _edges(a: Tensor, bins: Any, range: Any, weights: Any) -> Any:
+    """Return bins as the library takes them: rules by name are NumPy's, of the computed array."""
+    if not isinstance(bins, str):
+        return bins if isinstance(bins, (int, np.integer, Tensor)) else array(bins)
+    given = None if weights is None else array(weights).numpy()
+    return len(np.histogram_bin_edges(a.numpy(), bins, range, given)) - 1
+
+
+def histogram_bin_edges(
+    a: Operand, bins: Any = 10, range: Sequence[float] | None = None, weights: Any = None
+) -> Tensor:
+    """Return the edges of histogram."""
+    a = array(a)
+    return _operations.histogram_bin_edges(a, _edges(a, bins, range, weights), range)
+
+
+def histogram(
+    a: Operand,
+    bins: Any = 10,
+    range: Sequence[float] | None = None,
+    density: bool = False,
+    weights: Operand | None = None,
+) -> tuple[Tensor, ...]:
+    """Return the number of elements between edges, and the edges.
+
+    bins is the number of intervals of one width over range, the least to the greatest element
+    unless given, an array of edges, or a rule of NumPy by its name, such as "auto", for which the
+    array is computed. With density the counts are divided by their sum and the interval's width.
+    """
+    a = array(a)
+    edges = _edges(a, bins, range, weights)
+    return _operations.histogram(a, edges, range, density, maybe(weights))
+
+
+def histogramdd(
+    sample: Any,
+    bins: Any = 10,
+    range: Sequence[Any] | None = None,
+    density: bool = False,
+    weights: Operand | None = None,
+) -> tuple[Tensor, list[Tensor]]:
+    """Return the number of points (n, d) between the edges of d axes, and the list of the edges.
+
+    sample is an array, or a list of d vectors. bins and range are those of histogram, bins one for
+    all axes or a list of d.
+    """
+    given = isinstance(sample, (list, tuple))
+    x = _operations.stack(sample, -1) if given else array(sample)
+    if x.ndim != 2:
+        raise wrong("sample", f"an array of shape {x.shape}", "points (n, d)")
+    d = x.shape[1]
+    each = list(bins) if isinstance(bins, (list, tuple)) else [bins] * d
+    ranges = [None] * d if range is None else list(range)
+    if len(each) != d or len(ranges) != d:
+        raise wrong("bins", f"{len(each)} bins, {len(ranges)} ranges", f"{d} of each, one an axis")
+    columns = [x[:, i] for i in builtins.range(d)]
+    edges = [histogram_bin_edges(*of) for of in zip(columns, each, ranges)]
+    sizes = [e.shape[0] - 1 for e in edges]
+    places, inside = [], None
+    for column, e, n in zip(columns, edges, sizes):
+        at = _operations.searchsorted(e, column, "right") - 1
+        at = (column == e[-1]).where(n - 1, at)  # the last interval has both of its edges
+        kept = (at >= 0) & (at < n)
+        places.append(at.maximum(0).minimum(n - 1))
+        inside = kept if inside is None else inside & kept
+    assert inside is not None
+    floating = (x * 1.0).dtype
+    count = inside.cast(floating) if weights is None else inside.where(array(weights), 0)
+    total = 1
+    for n in sizes:
+        total *= n
+    flat = _operations.ravel_multi_index(places, sizes)
+    counts = _operations.bincount(flat, count, length=total).reshape(sizes)
+    if density:
+        counts = counts / counts.sum()
+        for i, e in enumerate(edges):
+            width = _operations.diff(e)
+            counts = counts / width.reshape(tuple(-1 if i == k else 1 for k in builtins.range(d)))
+    return counts, edges
+
+
+def histogram2d(
+    x: Operand,
+    y: Operand,
+    bins: Any = 10,
+    range: Sequence[Any] | None = None,
+    density: bool = False,
+    weights: Operand | None = None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the number of points between edges of both axes, and the edges of each.
+
+    bins and range are those of histogramdd; an array of edges is for both axes.
+    """
+    pair = isinstance(bins, (list, tuple)) and len(bins) == 2
+    points = tensors((x, y))
+    counts, edges = histogramdd(points, bins if pair else [bins] * 2, range, density, weights)
+    return counts, edges[0], edges[1]
