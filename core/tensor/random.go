@@ -165,7 +165,7 @@ func dropout(s seed, x *uop.UOp, p float64) *uop.UOp {
 	case 1:
 		return fullLike(x, 0)
 	}
-	keep := drawn(x.Shape(), func(shape uop.Shape) *uop.UOp { return ge(s.uniform(shape, uop.Float32), p) })
+	keep := drawn(x.Shape(), func(shape uop.Shape) *uop.UOp { return ge(paired(s, shape).uniform(shape, uop.Float32), p) })
 	return div(where(keep, x, 0), 1-p)
 }
 
@@ -205,7 +205,7 @@ func Dropout(x *uop.UOp, p float64, seed uint64) (r *uop.UOp, err error) {
 // stream, as handed out by Stream.
 func RandSeeded(shape uop.Shape, dt *uop.DType, seed *uop.UOp) (r *uop.UOp, err error) {
 	defer guard("RandSeeded", &err)
-	return drawn(shape, func(s uop.Shape) *uop.UOp { return tensorSeed(seed).uniform(s, dt) }), nil
+	return drawn(shape, func(s uop.Shape) *uop.UOp { return paired(tensorSeed(seed), s).uniform(s, dt) }), nil
 }
 
 // RandnSeeded is Randn with a seed as in RandSeeded.

@@ -3,6 +3,7 @@ package tensor
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"sync"
 
 	"polygrad/core/uop"
@@ -51,9 +52,19 @@ func (s *Stream) Take(words uint64) [3]uint32 {
 // place is the position of a tensor's first word in a stream.
 type place struct {
 	key, first *uop.UOp
-	// stored: the words are stored by a kernel of their own, which computes both words of a position at once. Another kernel would lose by
+	// stored: the words are stored by a kernel that computes both words of a position at once. Another kernel would lose by
 	// that the loops that it shares with others.
 	stored bool
+}
+
+// paired is a seed whose words are stored in pairs, if the halves of the shape are whole iterations of its outermost loop.
+func paired(s seed, shape uop.Shape) seed {
+	first := slices.IndexFunc(shape, func(d uop.Sint) bool { return !d.IsNum(1) })
+	if p, ok := s.(place); ok && first >= 0 && shape[first].N%2 == 0 {
+		p.stored = true
+		return p
+	}
+	return s
 }
 
 func (p place) graph() *uop.Graph { return p.key.Graph() }
@@ -62,12 +73,13 @@ func (p place) graph() *uop.Graph { return p.key.Graph() }
 func (p place) words(n int64) *uop.UOp {
 	needWords(n)
 	half := (n + 1) / 2
-	i := arange(p.graph(), uop.Int(0), uop.Int(n), uop.Int(1), uop.Uint32)
-	high := ge(i, int(half))
-	if p.stored && n <= math.MaxInt32 { // loops are cut where such a comparison changes
-		high = ge(arange(p.graph(), uop.Int(0), uop.Int(n), uop.Int(1), uop.Int32), int(half))
+	dt := uop.Uint32
+	if p.stored && n <= math.MaxInt32 { // loops are cut where a comparison of such numbers changes
+		dt = uop.Int32
 	}
-	r := p.pairs(where(high, sub(i, int(half)), i), half)
+	i := arange(p.graph(), uop.Int(0), uop.Int(n), uop.Int(1), dt)
+	high := ge(i, int(half))
+	r := p.pairs(cast(where(high, sub(i, int(half)), i), uop.Uint32), half)
 	return cast(where(high, shiftRight(r, 32), r), uop.Uint32)
 }
 

@@ -66,7 +66,8 @@ func (p *place) add(u *uop.UOp, times int64) {
 			return
 		}
 	case uop.Range:
-		if n, ok := constant(u.Src[0]); ok && n > 0 {
+		// The limit of a variable length counts: no fewer elements.
+		if n, ok := u.Src[0].Vmax().Int64(); ok && n > 0 && (times > 0 || u.Src[0].Op == uop.ConstOp) {
 			if times < 0 {
 				p.first, times = p.first+times*(n-1), -times
 			}

@@ -14,6 +14,7 @@ func TestPlaces(t *testing.T) {
 		return rows.Mul(g.ConstInt(row)).Add(columns.Mul(g.ConstInt(column))).Add(g.ConstInt(first))
 	}
 	v, w := g.Variable("v", uop.Int(0), uop.Int(9), uop.IndexT), g.Variable("w", uop.Int(0), uop.Int(9), uop.IndexT)
+	few := g.Range(uop.S(v), uop.AxisLoop, 2) // 0 to 9 of them
 	moved := func(u, by *uop.UOp) *uop.UOp { return u.Add(by.Mul(g.ConstInt(300)).Idiv(g.ConstInt(7))) }
 	for _, c := range []struct {
 		a, b  *uop.UOp
@@ -34,6 +35,9 @@ func TestPlaces(t *testing.T) {
 		{at(0, 1, 8), at(4, 1, 8), false},
 		{at(0, 20, 1), at(100, 10, 1), true}, // other steps: unknown
 		{at(0, 20, 1), rows.Alu(uop.Mod, g.ConstInt(3)).Add(g.ConstInt(100)), true},
+		{few.Add(g.ConstInt(10)), few, false},
+		{few.Add(g.ConstInt(8)), few, true},
+		{few.Mul(g.ConstInt(-1)).Add(g.ConstInt(50)), few, true}, // its first element is not known
 	} {
 		if p, q := placeOf(c.a), placeOf(c.b); p.meets(q) != c.meets || q.meets(p) != c.meets {
 			t.Errorf("%v and %v: meets %v, want %v", p, q, p.meets(q), c.meets)

@@ -204,7 +204,7 @@ func (f *fuser) inBand(d *band) (changed bool) {
 		n, high := sizeOf(v.blocked), int64(bandBlock)
 		f.observe(g, nil, Pays, Costs{Rows: n, RowBytes: 4 * sizeOf(d.position[1-v.axis]), BlockRows: high})
 		for _, b := range f.bandBodies(d, v) {
-			k := f.kernelOf(b)
+			k := f.kernelOf(f.wordsPaired(b))
 			part := groupOf(b, g.kernels)
 			part.kernel, part.body = &k, nil
 			groups = append(groups, part)

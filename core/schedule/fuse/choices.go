@@ -17,13 +17,21 @@ import (
 //
 // So are few elements beside one another that repeat elements of the loop around, or take neighbours of them.
 
+// sharedWords is the share of the work up to which random words are computed in pairs, whatever else is loaded.
+const sharedWords = 0.75
+
 // mostOfChoices is the limit of operations of an unrolled loop.
 const mostOfChoices = 4096
 
 // unrollChoices unrolls short loops whose iterations choose among expressions that share operands.
-func (f *fuser) unrollChoices() (changed bool) {
+func (f *fuser) unrollChoices() bool { return f.unroll(false) }
+
+// pairWords unrolls the loops that choose between the two words of a random position: one computation gives both.
+func (f *fuser) pairWords() bool { return f.unroll(true) }
+
+func (f *fuser) unroll(words bool) (changed bool) {
 	for i, g := range f.groups {
-		if g.body == nil || !g.body.selects() && f.shortInnermost(g.body) == nil || g.body.reduces() || g.body.scatters() || overlap(g.reads, g.writes) {
+		if g.body == nil || words != g.body.random() || !g.body.selects() && f.shortInnermost(g.body) == nil || g.body.reduces() || g.body.scatters() || overlap(g.reads, g.writes) {
 			continue
 		}
 		for b := f.choicesUnrolled(g.body); b != nil; b = f.choicesUnrolled(b) {
@@ -31,6 +39,17 @@ func (f *fuser) unrollChoices() (changed bool) {
 		}
 	}
 	return changed
+}
+
+// random reports whether a body computes random words.
+func (b *body) random() bool { return slices.ContainsFunc(b.values(), isThreefry) }
+
+// wordsPaired is a body, with the loops that choose between random words unrolled.
+func (f *fuser) wordsPaired(b *body) *body {
+	for n := b; n != nil && b.random() && !b.reduces() && b.selects(); n = f.choicesUnrolled(b) {
+		b = n
+	}
+	return b
 }
 
 // choicesUnrolled is a body without such a loop, nil if it has none. The pieces of a loop may be longer than one iteration.
@@ -77,7 +96,7 @@ func (f *fuser) choicesUnrolled(b *body) *body {
 			}
 		}
 		beside := size == 1 && strideIn(b.stores[0].index(), r) <= schedule.MostChoices
-		if len(out.values()) <= mostOfChoices && (beside || 2*len(out.loads()) <= f.loadsOf(out)) && (r == repeated || f.unrollingPays(b, out, cuts)) && !noLoopOrder(out) {
+		if len(out.values()) <= mostOfChoices && (beside || 2*len(out.loads()) <= f.loadsOf(out) || b.random() && f.workOf(out) <= sharedWords*f.workOf(b)) && (r == repeated || f.unrollingPays(b, out, cuts)) && !noLoopOrder(out) {
 			return out
 		}
 	}

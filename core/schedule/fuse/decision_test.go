@@ -228,6 +228,55 @@ func TestRandomBitsAreNotComputedInRows(t *testing.T) {
 	}
 }
 
+// Both words of a random position are computed in one iteration, beside other loads and in the masked blocks of attention's dropout, where
+// halves of the tensor are whole iterations of a loop.
+func TestRandomWordsArePaired(t *testing.T) {
+	seed := func(g graph) *uop.UOp { return g.NewBuffer("CPU", 3, uop.Uint32).Reshape(uop.ShapeOf(3)) }
+	for _, c := range []struct {
+		what   string
+		build  func(g graph) *uop.UOp
+		stores int
+	}{
+		{"random numbers", func(g graph) *uop.UOp {
+			return g.ok(tensor.RandSeeded(uop.ShapeOf(100, 30), uop.Float32, seed(g)))
+		}, 2},
+		{"added to others", func(g graph) *uop.UOp {
+			return g.ok(tensor.DropoutSeeded(g.in(100, 30), 0.5, seed(g)))
+		}, 2},
+		{"of an odd number of rows", func(g graph) *uop.UOp {
+			return g.ok(tensor.RandSeeded(uop.ShapeOf(99, 30), uop.Float32, seed(g)))
+		}, 1},
+		{"in masked blocks", func(g graph) *uop.UOp {
+			q, o := g.in(4, 512, 32), tensor.AttentionOptions{Causal: true, Dropout: 0.5, Seed: seed(g)}
+			y := g.ok(tensor.ScaledDotProductAttention(q, g.in(4, 512, 32), g.in(4, 512, 32), o))
+			grads, err := gradient.Of(g.ok(tensor.Sum(g.ok(tensor.Mul(y, y)), nil, false)), []*uop.UOp{q}, nil)
+			if err != nil {
+				g.Fatal(err)
+			}
+			return grads[0]
+		}, 2},
+	} {
+		g := newGraph(t)
+		random := 0
+		for _, k := range g.fused(options, c.build(g)).Kernels {
+			stores := 0
+			for _, u := range k.AST.Toposort() {
+				if u.Op == uop.Store {
+					stores++
+				}
+			}
+			if k.AST.HasOp(uop.Ops(uop.Threefry)) {
+				if random++; stores != c.stores {
+					t.Errorf("%s: %d stores in a kernel of random words, expected %d", c.what, stores, c.stores)
+				}
+			}
+		}
+		if random != 1 {
+			t.Errorf("%s: %d kernels of random words, expected 1", c.what, random)
+		}
+	}
+}
+
 // Rows between two products are kept in blocks if they do not fit the cache.
 func TestRowBlockDecisions(t *testing.T) {
 	g := newGraph(t)

@@ -60,7 +60,7 @@ func strideIn(index, r *uop.UOp) int64 {
 		switch {
 		case t == r:
 			stride += factor
-		case t.InRange(r):
+		case t.Op != uop.Range && t.InRange(r): // the length of another loop may depend on it
 			known = false
 		}
 	})

@@ -82,6 +82,10 @@ func TestEveryPassIsNeeded(t *testing.T) {
 		func(g graph) []*uop.UOp { return []*uop.UOp{g.sorted(100)} },
 		choice, butterfly,
 		func(g graph) []*uop.UOp {
+			seed := g.NewBuffer("CPU", 3, uop.Uint32).Reshape(uop.ShapeOf(3))
+			return []*uop.UOp{g.ok(tensor.RandSeeded(uop.ShapeOf(64, 64), uop.Float32, seed))}
+		},
+		func(g graph) []*uop.UOp {
 			x := g.in(32, 48).Permute([]int{1, 0})
 			rows := g.NewBuffer("CPU", 48, uop.Int32).Reshape(uop.ShapeOf(48, 1)).Expand(x.Shape())
 			return []*uop.UOp{g.in(9, 32).ScatterTo(uop.ScatterArg{Op: uop.Add}, rows, x).ContiguousOp()}

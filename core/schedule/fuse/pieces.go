@@ -270,6 +270,9 @@ func (f *fuser) splitsOf(b *body) map[*uop.UOp][]int64 {
 				// In between the windows hold positions on both sides.
 				end := -floorDiv(plus-c, stride)
 				start := -floorDiv(plus+more-c, stride)
+				if start != end && more > stride*(sizeOf(r)-1)/4 {
+					continue // too many of them
+				}
 				if start > end-start {
 					add(r, start)
 				}
@@ -396,26 +399,27 @@ func linearWindow(u *uop.UOp) (r *uop.UOp, stride, plus, more int64) {
 	}
 	reach := func(t *uop.UOp, factor int64) int64 { return factor * (sizeOf(t) - 1) }
 	ok := true
-	symbolic.EachTerm(u, 1, func(t *uop.UOp, factor int64) {
+	var add func(t *uop.UOp, factor int64)
+	add = func(t *uop.UOp, factor int64) {
 		switch {
+		case exactCast(t):
+			symbolic.EachTerm(t.Src[0], factor, add)
 		case t.Op == uop.ConstOp && t.DType.IsInt():
 			plus += t.ConstVal().I() * factor
-		case t.Op == uop.Range && t.Src[0].Op == uop.ConstOp && factor > 0:
+		case t.Op == uop.Range && factor > 0:
 			more += reach(t, factor)
-			if r == nil || reach(t, factor) > reach(r, stride) {
+			if r == nil && !variable(t) || r != nil && reach(t, factor) > reach(r, stride) {
 				r, stride = t, factor
 			}
 		default:
 			ok = false
 		}
-	})
+	}
+	symbolic.EachTerm(u, 1, add)
 	if !ok || r == nil {
 		return nil, 0, 0, 0
 	}
-	if more -= reach(r, stride); more > reach(r, stride)/4 {
-		return nil, 0, 0, 0
-	}
-	return r, stride, plus, more
+	return r, stride, plus, more - reach(r, stride)
 }
 
 // linear decomposes stride * r + plus; r is nil for other expressions.
@@ -424,11 +428,11 @@ func linear(u *uop.UOp) (r *uop.UOp, stride, plus int64) {
 		u = u.Src[0]
 	}
 	ok := true
-	symbolic.EachTerm(u, 1, func(t *uop.UOp, factor int64) {
-		for t.Op == uop.Cast && t.DType.IsInt() && !t.Src[0].Overflows(t.DType) {
-			t = t.Src[0]
-		}
+	var add func(t *uop.UOp, factor int64)
+	add = func(t *uop.UOp, factor int64) {
 		switch {
+		case exactCast(t):
+			symbolic.EachTerm(t.Src[0], factor, add)
 		case t.Op == uop.ConstOp && t.DType.IsInt():
 			c, known := t.ConstVal().Int64()
 			plus += c * factor
@@ -439,11 +443,17 @@ func linear(u *uop.UOp) (r *uop.UOp, stride, plus int64) {
 		default:
 			ok = false
 		}
-	})
+	}
+	symbolic.EachTerm(u, 1, add)
 	if !ok || stride == 0 {
 		return nil, 0, 0
 	}
 	return r, stride, plus
+}
+
+// exactCast reports whether a term is a cast of an integer that keeps its value, to a type whose sums do not wrap at 0.
+func exactCast(t *uop.UOp) bool {
+	return t.Op == uop.Cast && t.DType.IsInt() && !t.DType.IsUnsigned() && !t.Src[0].Overflows(t.DType)
 }
 
 // pieceOf is a range over piece k of a loop, and the position in the loop.
