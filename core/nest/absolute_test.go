@@ -33,6 +33,22 @@ func TestAbsolute(t *testing.T) {
 	}
 }
 
+// TestLessOrEqual: less or equal is one comparison, also where it is negated.
+func TestLessOrEqual(t *testing.T) {
+	for _, c := range []struct {
+		dt   *uop.DType
+		text string
+	}{{uop.Float32, "lessequal.boolx16"}, {uop.Int32, "less.boolx16"}} {
+		g := symbolic.NewGraph()
+		in := func() *uop.UOp { return g.NewBuffer("CPU", 1024, c.dt).Reshape(uop.ShapeOf(1024)) }
+		x, y := in(), in()
+		above := x.Lt(y).Or(x.Alu(uop.CmpEq, y)).Not()
+		if text := native(t, "above", g, 1024, above); !strings.Contains(text, c.text) || strings.Contains(text, "= equal") {
+			t.Errorf("%s: no single comparison:\n%s", c.dt, text)
+		}
+	}
+}
+
 // native is the code for AVX-512 of the one kernel that computes a tensor of n elements, as text.
 func native(t *testing.T, name string, g *uop.Graph, n int64, y *uop.UOp) string {
 	t.Helper()

@@ -1,5 +1,7 @@
 package ir
 
+import "slices"
+
 // ALU applies an operation lane by lane to values of kind k. It emits only operations of the machine, on I32, U32, I64, U64, F32, F64
 // and Bool, folds constants and drops identities.
 //
@@ -271,6 +273,12 @@ func (b *Builder) logic(op Op, a []*Value) *Value {
 			return v
 		}
 	}
+	if op == Or && (lessOrEqual(x, y) || lessOrEqual(y, x)) {
+		if x.Op == Equal {
+			x = y
+		}
+		return b.Do(LessEqual, Bool, x.Args...)
+	}
 	switch {
 	case x == y && (op == And || op == Or):
 		return x
@@ -282,6 +290,15 @@ func (b *Builder) logic(op Op, a []*Value) *Value {
 		return b.not(y)
 	}
 	return b.Do(op, Bool, x, y)
+}
+
+// lessOrEqual reports whether two conditions are that numbers are less, and that the same ones are equal.
+func lessOrEqual(less, equal *Value) bool {
+	if less.Op != Less || equal.Op != Equal {
+		return false
+	}
+	x, y := equal.Args[0], equal.Args[1]
+	return slices.Equal(less.Args, equal.Args) || less.Args[0] == y && less.Args[1] == x
 }
 
 // opposite are the negated comparisons that are right for NaN, too.
@@ -296,6 +313,8 @@ func (b *Builder) not(x *Value) *Value {
 		return b.Do(opposite[x.Op], Bool, x.Args...)
 	case x.Op == Less && !x.Args[0].Kind.Float():
 		return b.Do(LessEqual, Bool, x.Args[1], x.Args[0])
+	case x.Op == LessEqual && !x.Args[0].Kind.Float():
+		return b.Do(Less, Bool, x.Args[1], x.Args[0])
 	case x.Op == Xor && x.Args[1].Op == Const:
 		return x.Args[0]
 	}
