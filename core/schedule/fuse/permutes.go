@@ -15,9 +15,18 @@ func sinkPermutes(root *uop.UOp) *uop.UOp {
 	if !slices.ContainsFunc(order, func(u *uop.UOp) bool { return permutationOf(u) != nil }) {
 		return root
 	}
-	t, k := newImages(), contiguousAxes{}
+	t, k, users := newImages(), contiguousAxes{}, map[*uop.UOp]int{}
 	for _, u := range order {
-		t.set(u, k.sinkPermute(rebuilt(u, t)))
+		for _, s := range u.Src {
+			users[s]++
+		}
+	}
+	for _, u := range order {
+		v := rebuilt(u, t)
+		if p := permutationOf(v); p != nil && users[u.Src[0]] == 1 && uop.GroupElementwise.Has(v.Src[0].Op) && k.next(v.Src[0]) == anyAxis {
+			v = k.inOrderAll(v.Src[0], p) // an outer product has no order
+		}
+		t.set(u, k.sinkPermute(v))
 	}
 	out := t.get(root)
 	t.reset()

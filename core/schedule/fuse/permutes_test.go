@@ -44,6 +44,22 @@ func TestPermutesSink(t *testing.T) {
 	}
 }
 
+// An outer product, which lies in no order, is computed in that of its only reader.
+func TestOuterProductsAreInTheOrderOfReaders(t *testing.T) {
+	g := newGraph(t)
+	shape := uop.ShapeOf(32, 64)
+	rows, columns := g.in(32).Reshape(uop.ShapeOf(32, 1)), g.in(64).Reshape(uop.ShapeOf(1, 64))
+	outer := rows.Expand(shape).Mul(columns.Expand(shape))
+	turned := func(u *uop.UOp) bool { return u.Op == uop.Permute }
+	if v := fuse.SinkTurns(outer.Permute([]int{1, 0}).ContiguousOp()); v.Find(turned) != nil || !v.Shape().Equal(uop.ShapeOf(64, 32)) {
+		t.Errorf("an outer product is turned:\n%s", v.Dump())
+	}
+	both := g.Sink(nil, outer.ContiguousOp(), outer.Permute([]int{1, 0}).ContiguousOp())
+	if v := fuse.SinkTurns(both); v.Find(turned) == nil {
+		t.Errorf("an outer product with two readers is computed twice:\n%s", v.Dump())
+	}
+}
+
 // Blocks of a batch, within which matrices lie side by side, are computed in the order of memory, too; reshapes that split them again vanish.
 func TestMergedBatchesSink(t *testing.T) {
 	g := newGraph(t)
