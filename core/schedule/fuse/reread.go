@@ -52,6 +52,8 @@ func (f *fuser) storeReread(r schedule.Reread) bool {
 
 func (o *Options) judgeReread(r *schedule.Reread, c *Costs) Reason {
 	switch {
+	case r.Copies > schedule.MaxCopies && widens(r.Value): // its source is stored instead
+		return NarrowStored
 	case r.Copies > schedule.MaxCopies:
 		return CodeRepeated
 	case r.Scatters:
