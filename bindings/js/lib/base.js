@@ -144,7 +144,7 @@ function tensorsIn (value, found = new Set(), seen = new Set()) {
   } else if (typeof value === 'object' && value !== null && !ArrayBuffer.isView(value) && !seen.has(value)) {
     seen.add(value)
     const items = value instanceof Map || value instanceof Set || Array.isArray(value) ? value.values() : Object.values(value)
-    for (const item of items) tensorsIn(item, found, seen)
+    for (const item of items) if (typeof item === 'object') tensorsIn(item, found, seen)
   }
   return found
 }

@@ -1,12 +1,16 @@
 'use strict'
 /** Numbers of JavaScript as tensors, and back. */
 
-const { lib, fail, PolygradError } = require('./library.js')
+const { lib, engine, find, fail, PolygradError } = require('./library.js')
 const { share, copied, prepare } = require('./handles.js')
 const { madeOf, describe, count, handleOf } = require('./base.js')
 const { valuesOf } = require('./variable.js')
 const { types, ofArray } = require('./dtype.js')
 const { MAX_DIMS, isComplex, show } = require('./arguments.js')
+
+const readAt = find('poly_array_read', 'int', ['uintptr_t', 'uintptr_t', 'size_t'])
+const SMALL = 1024 // bytes that are read by way of a block
+const few = engine.block(SMALL)
 
 /** A tensor of a number, a nested list or a typed array. */
 function tensorFrom (data, dtype, shape) {
@@ -104,7 +108,9 @@ function nested (array, shape, dtype) {
   let at = 0
   const level = (depth) => {
     if (depth === shape.length) return elementAt(array, at++, dtype)
-    return Array.from({ length: shape[depth] }, () => level(depth + 1))
+    const values = []
+    for (let i = 0; i < shape[depth]; i++) values.push(level(depth + 1))
+    return values
   }
   return level(0)
 }
@@ -114,6 +120,11 @@ function read (tensor) {
   const { shape, dtype } = describe(tensor)
   prepare()
   const n = count(valuesOf(shape))
+  if (n > 0 && n * dtype.size <= SMALL) {
+    if (readAt(handleOf(tensor), few.address, n * dtype.size) !== 0) fail()
+    const { buffer, byteOffset } = few.bytes
+    return new dtype.Array(buffer, byteOffset, n * dtype.parts).slice()
+  }
   let array
   try {
     array = new dtype.Array(n * dtype.parts)
@@ -124,4 +135,4 @@ function read (tensor) {
   return array
 }
 
-module.exports = { tensorFrom, onMemory, elementAt, nested, read }
+module.exports = { tensorFrom, onMemory, elementAt, nested, read, readAt }

@@ -7,12 +7,11 @@ const { made, describe, count, handleOf, tensorOf, tidy, keep } = require('./bas
 const { valuesOf } = require('./variable.js')
 const { Display } = require('./display.js')
 const { arrived } = require('./host/arrival.js')
-const { elementAt, nested, read } = require('./data.js')
+const { elementAt, nested, read, readAt } = require('./data.js')
 const { put } = require('./arguments.js')
 
 const realizeAt = find('poly_array_realize', 'int', ['uintptr_t', 'int'])
 const isComputedAt = find('poly_array_is_computed', 'int', ['uintptr_t'])
-const readAt = find('poly_array_read', 'int', ['uintptr_t', 'uintptr_t', 'size_t'])
 const one = engine.block(16) // a handle, or an element
 
 /** Computing tensors and reading them. */

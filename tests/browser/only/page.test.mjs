@@ -216,6 +216,17 @@ test('a deferred part that does not come', async () => {
   assert.match(error.message, /polygrad-deferred.wasm cannot be loaded: Failed to load/)
 })
 
+test('a function that calls itself without an end gets its error, and the library goes on', async () => {
+  const { Tensor } = await importing('endless', {})
+  const x = new Tensor([1, 2])
+  const endless = () => {
+    x.add(1).tolist()
+    return endless() + 1
+  }
+  assert.throws(endless, /call stack|recursion/)
+  assert.deepStrictEqual(x.add(1).tolist(), [2, 3])
+})
+
 test('a module of another type, or no compiling of streams', async () => {
   const bytes = new Uint8Array(await (await fetch(WASM)).arrayBuffer())
   const { Tensor: Typed } = await importing('type', { fetch: async () => new Response(bytes, typed('application/octet-stream')) })

@@ -62,7 +62,10 @@ function wasiImports (memory, environment, said, files) {
 
     clock_time_get (clock, _, out) {
       const milliseconds = clock === 0 ? performance.timeOrigin + performance.now() : performance.now()
-      view().setBigUint64(out, BigInt(Math.round(milliseconds * 1e6)), true)
+      const nanoseconds = Math.round(milliseconds * 1e6)
+      const into = view()
+      into.setUint32(out, nanoseconds % 2 ** 32, true)
+      into.setUint32(out + 4, nanoseconds / 2 ** 32, true)
       return 0
     },
 
