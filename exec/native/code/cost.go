@@ -21,8 +21,9 @@ const (
 	// Estimates from shareFrom/spread to shareFrom*spread are checked by timing.
 	spread = 8
 	trials = 3
-	// pieceTime is the intended time of a thread's piece of work: the most that a run loses if one of its threads is preempted.
-	pieceTime = 100 * time.Microsecond
+	// pieceTime is the intended time of a thread's piece of work: the most that a run loses if one of its threads is preempted. A run begins
+	// with the pieces that the run before has ended with; what these read and write is to fit into a cache.
+	pieceTime = 25 * time.Microsecond
 	maxPieces = 16
 	// Operations and bytes of a core in a nanosecond, roughly.
 	flopsPerNs, bytesPerNs = 40, 20

@@ -4,7 +4,8 @@
  * first, so that it meets the same memory in one run after the other, and then what is left of the others: a thread
  * that still sleeps or was stopped by the system delays a run by the one piece that it works on, if any. Pieces are
  * taken with one compare-and-swap on a word that also holds the number of the run: who is late fails there and
- * touches nothing.
+ * touches nothing. Every other run takes the pieces of a part from its end: what the run before has left in the caches, if that is
+ * not all of its memory, is what it had last.
  *
  * Threads of a run keep to different processors. Linux wakes a thread on the processor of its waker if no other seems idle, and in a
  * virtual machine none does: to the guest an idle processor is one that the host has taken away. Two threads then share one for
@@ -103,7 +104,7 @@ static struct {
   /* What a run is: written while busy is held and no piece is left, read after a piece was taken. */
   poly_native_kernel_t kernel;
   const uint64_t *args;
-  uint32_t parts, pieces;
+  uint32_t parts, pieces, descending;
   int workers; /* that were started; worker i has the number i + 1, the caller is 0 */
   _Atomic uint64_t woken, slept, alone;
   struct part part[POLY_MAX_THREADS];
@@ -143,6 +144,7 @@ static int64_t share(int64_t first, int64_t count, int64_t n, int64_t i) {
 static void piece(uint64_t *args, uintptr_t frame, uint32_t part, uint32_t number) {
   uint32_t total = pool.parts * pool.pieces; /* once the last piece is done these belong to the next run */
   int64_t lo = share(0, pool.kernel.items, pool.parts, part), hi = share(0, pool.kernel.items, pool.parts, part + 1);
+  if (pool.descending) number = pool.pieces - 1 - number;
   int64_t first = share(lo, hi - lo, pool.pieces, number), end = share(lo, hi - lo, pool.pieces, number + 1);
   if (first < end) {
     args[pool.kernel.args] = (uint64_t)first;
@@ -266,10 +268,17 @@ static void keep_apart(int workers) {
   }
 }
 
-static void alone(const poly_native_kernel_t *k, uint64_t *args, uintptr_t memory) {
-  args[k->args] = 0;
-  args[k->args + 1] = (uint64_t)k->items;
-  poly_native_enter(k->entry, args, memory);
+static void alone(const poly_native_kernel_t *k, uint64_t *args, uintptr_t memory, int pieces) {
+  static _Thread_local unsigned run;
+  int descending = ++run & 1;
+  for (int i = 0; i < pieces; i++) {
+    int number = descending ? pieces - 1 - i : i;
+    int64_t first = share(0, k->items, pieces, number), end = share(0, k->items, pieces, number + 1);
+    if (first == end) continue;
+    args[k->args] = (uint64_t)first;
+    args[k->args + 1] = (uint64_t)(end - first);
+    poly_native_enter(k->entry, args, memory);
+  }
 }
 
 /* Makes sure that there are workers, and that each has what it needs for a run. */
@@ -305,18 +314,18 @@ void poly_native_run(const poly_native_kernel_t *k, uint64_t *args, uintptr_t me
   if (threads > POLY_MAX_THREADS) threads = POLY_MAX_THREADS;
   uint32_t nobody = 0;
   if (threads < 2) {
-    alone(k, args, memory);
+    alone(k, args, memory, pieces);
     return;
   }
   /* Whoever finds the pool busy does the work alone: the cores are busy, too. */
   if (!atomic_compare_exchange_strong(&pool.busy, &nobody, 1)) {
     pool.alone++;
-    alone(k, args, memory);
+    alone(k, args, memory, pieces);
     return;
   }
   if (!prepare(k, threads)) {
     atomic_store(&pool.busy, 0);
-    alone(k, args, memory);
+    alone(k, args, memory, pieces);
     return;
   }
   pool.kernel = *k;
@@ -325,6 +334,7 @@ void poly_native_run(const poly_native_kernel_t *k, uint64_t *args, uintptr_t me
   keep_apart((int)pool.parts - 1);
   pool.pieces = (uint32_t)pieces;
   uint32_t run = atomic_load(&pool.run) + 1;
+  pool.descending = run & 1;
   atomic_store(&pool.done, 0);
   for (uint32_t i = 0; i < pool.parts; i++) atomic_store(&pool.part[i].pieces, WORD(run, pieces, 0));
   atomic_store(&pool.run, run);
