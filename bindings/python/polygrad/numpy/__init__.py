@@ -96,13 +96,13 @@ def astype(
 
 def clip(
     a: Operand,
-    a_min: Operand | None = None,
-    a_max: Operand | None = None,
-    *,
     min: Operand | None = None,
     max: Operand | None = None,
+    *,
+    a_min: Operand | None = None,
+    a_max: Operand | None = None,
 ) -> Tensor:
-    """Return the elements limited to a_min and a_max, which may be left out; or min and max."""
+    """Return the elements limited to min and max, or a_min and a_max, which may be left out."""
     if (a_min is not None and min is not None) or (a_max is not None and max is not None):
         raise ArgumentError(f"{_place(a)}: a_min and min, or a_max and max, are one argument")
     return _operations.clip(a, min if a_min is None else a_min, max if a_max is None else a_max)
