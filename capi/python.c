@@ -360,8 +360,9 @@ static object *binary(object *self, object *const *args, size n) {
       void *state = py.unlock();
       result = other == NULL ? NULL : swapped ? poly_array_binary(op, other, x) : poly_array_binary(op, x, other);
       py.lock(state);
-      py.release(y);
-      return other == NULL ? NULL : wrap(class, result);
+      object *made = other == NULL ? NULL : wrap(class, result);
+      py.release(y); /* behind wrap, which reads the error that releasing a tensor clears */
+      return made;
     }
     if (type == py.float_type) pack_float(&number, y);
     if (type == py.int_type) pack_int(&number, y, &large);

@@ -764,6 +764,7 @@ func Intersect1d(ar1 *polygrad.Tensor, ar2 *polygrad.Tensor, opts ...polygrad.Op
 }
 
 // Setdiff1d returns the distinct elements that are not in ar2, in ascending order.
+// With assume_unique all elements that are not, in their order.
 // Options: WithAssumeUnique (false), WithSize, WithFillValue.
 func Setdiff1d(ar1 *polygrad.Tensor, ar2 *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.setdiff1d", []any{ar1, ar2}, opts...)[0]

@@ -61,13 +61,22 @@ func TakeAxes(x, at *uop.UOp, axis int) (r *uop.UOp, err error) {
 	return index(x, entries...), nil
 }
 
+// oneAxis is an axis of x counted from the front, which a scalar has none of.
+func oneAxis(x *uop.UOp, axis int) int {
+	n := len(x.Shape())
+	if n == 0 {
+		fail("axis", "%d of a scalar, expected a tensor with one axis or more", axis)
+	}
+	return axisOf("axis", axis, n)
+}
+
 // IndicesWithin are positions along an axis of x from 0 to its size: those beyond are counted anew with wrap, otherwise at the edge.
 func IndicesWithin(at, x *uop.UOp, axis int, wrap bool) (r *uop.UOp, err error) {
 	defer guard("IndicesWithin", &err)
 	needSame("operands", at, x)
-	n := intSize("axis", x.Shape(), axisOf("axis", axis, len(x.Shape())))
+	n := intSize("axis", x.Shape(), oneAxis(x, axis))
 	if n == 0 {
-		fail("x", "has no element along axis %d", axis)
+		fail("x", "has no element along axis %d, expected one or more", axis)
 	}
 	if wrap {
 		return mod(at, int(n)), nil
@@ -80,7 +89,7 @@ func IndicesWithin(at, x *uop.UOp, axis int, wrap bool) (r *uop.UOp, err error) 
 func TakeOrFill(x, at *uop.UOp, axis int, fill operand) (r *uop.UOp, err error) {
 	defer guard("TakeOrFill", &err)
 	needSame("operands", x, at)
-	axis = axisOf("axis", axis, len(x.Shape()))
+	axis = oneAxis(x, axis)
 	n := intSize("axis", x.Shape(), axis)
 	if fill == nil {
 		switch dt := x.DType; {

@@ -188,7 +188,11 @@ func vectorNorm(x *uop.UOp, order float64, axes []int, keep bool) *uop.UOp {
 	a := abs(x)
 	switch {
 	case math.IsInf(order, 1):
-		return cast(maxOf(a, axes, keep), dt)
+		r := maxOf(a, axes, keep)
+		if x.Shape().MaxNumel() == 0 {
+			r = maximum(r, 0)
+		}
+		return cast(r, dt)
 	case math.IsInf(order, -1):
 		return cast(minOf(a, axes, keep), dt)
 	case order == 0:
@@ -403,7 +407,7 @@ func CrossAlong(x, y *uop.UOp, axes [3]int) (r *uop.UOp, err error) {
 	vectors := func(name string, u *uop.UOp, axis int) *uop.UOp {
 		s := u.Shape()
 		given := axis
-		if axis = axisOf("axis", axis, len(s)); len(s) == 0 || !s[axis].IsNum(2) && !s[axis].IsNum(3) {
+		if axis = oneAxis(u, axis); !s[axis].IsNum(2) && !s[axis].IsNum(3) {
 			fail(name, "has shape %s, expected vectors of 2 or 3 along axis %d", s, given)
 		}
 		if u = moveAxes(u, []int{axis}, []int{-1}); s[axis].IsNum(2) {
@@ -413,8 +417,11 @@ func CrossAlong(x, y *uop.UOp, axes [3]int) (r *uop.UOp, err error) {
 		return u
 	}
 	x, y = vectors("x", x, axes[0]), vectors("b", y, axes[1])
-	if r, err = Cross(x, y, -1); err != nil || flatVectors {
-		return index(r, Ellipsis(), At(2)), err
+	if r, err = Cross(x, y, -1); err != nil {
+		return nil, err
+	}
+	if flatVectors {
+		return index(r, Ellipsis(), At(2)), nil
 	}
 	return moveAxes(r, []int{-1}, []int{axes[2]}), nil
 }

@@ -44,11 +44,14 @@ func power(x, y *uop.UOp) *uop.UOp {
 // to 64 units in the last place of float32: it is the sum of a product of leading digits, which is exact, and the rest. A logarithm that is a power of
 // two is exact itself.
 func powerOfMagnitude(x, a, y *uop.UOp) *uop.UOp {
+	if a.DType == uop.Float64 {
+		return power64(a, y)
+	}
 	l := math.NaN()
 	if c, ok := numberOf(x); ok {
 		l = math.Log2(math.Abs(c.F()))
 	}
-	if digits, _ := math.Frexp(l); a.DType != uop.Float32 || l == 0 || math.IsInf(l, 0) || l != l || math.Abs(digits) == 0.5 {
+	if digits, _ := math.Frexp(l); l == 0 || math.IsInf(l, 0) || l != l || math.Abs(digits) == 0.5 {
 		return exp2(mul(y, log2(a)))
 	}
 	const leading = math.MaxUint32 &^ (1<<12 - 1)

@@ -40,7 +40,12 @@ func DistinctNaN(x, order *uop.UOp) (r *uop.UOp, err error) {
 func SliceRanks(x *uop.UOp, axis int) (r *uop.UOp, err error) {
 	defer guard("SliceRanks", &err)
 	need("x", x)
-	n := intSize("axis", x.Shape(), axisOf("axis", axis, len(x.Shape())))
+	axis = oneAxis(x, axis)
+	n := intSize("axis", x.Shape(), axis)
+	if x.DType.IsComplex() {
+		z := complexOf(x)
+		x = stack([]*uop.UOp{z.re, z.imag()}, -1)
+	}
 	x = flatten(unsqueeze(moveAxes(x, []int{axis}, []int{0}), -1), 1, -1)
 	if x.Shape().MaxNumel() == 0 {
 		return full(x.Graph(), uop.ShapeOf(n), uop.Int(0), uop.Int32), nil
@@ -82,7 +87,7 @@ func Chosen(x, mask *uop.UOp, count int64, fill operand) (r *uop.UOp, err error)
 		return expand(reshape(v, uop.ShapeOf(1)), uop.ShapeOf(count)), nil
 	}
 	if fill == nil {
-		fill = 0
+		fill = likeConst(x, 0)
 	}
 	at := truePositions(flatten(broadcastTo(mask, x.Shape()), 0, -1), count)
 	there := lt(at, int(n))

@@ -466,7 +466,9 @@ func FiniteGradient(x, at *uop.UOp, axis int, edgeOrder int64) (r *uop.UOp, err 
 		fail("x", "has %d elements along axis %d, expected %d or more", n, axis, edgeOrder+1)
 	}
 	column := onesShape(len(x.Shape()))
-	if len(at.Shape()) == 0 {
+	even := len(at.Shape()) == 0
+	step := at
+	if even {
 		at = mul(cast(count0(x.Graph(), n), x.DType), at)
 	} else if len(at.Shape()) != 1 || !at.Shape()[0].IsNum(n) {
 		fail("spacing", "has shape %s, expected a number or %d coordinates", at.Shape(), n)
@@ -481,6 +483,9 @@ func FiniteGradient(x, at *uop.UOp, axis int, edgeOrder int64) (r *uop.UOp, err 
 	if n > 2 {
 		a, b := part(h, 0, n-2), part(h, 1, n-1)
 		middle := div(add(mul(part(slope, 0, n-2), b), mul(part(slope, 1, n-1), a)), add(a, b))
+		if even { // no element between the two, which may be infinite
+			middle = div(sub(part(x, 2, n), part(x, 0, n-2)), mul(step, 2))
+		}
 		if edgeOrder == 2 {
 			second := div(sub(part(slope, 1, n-1), part(slope, 0, n-2)), add(a, b))
 			first = sub(first, mul(part(second, 0, 1), part(h, 0, 1)))

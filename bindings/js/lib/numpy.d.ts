@@ -780,6 +780,7 @@ export function intersect1d(ar1: Tensor, options: { ar2: TensorLike, assumeUniqu
 
 /**
  * The distinct elements that are not in ar2, in ascending order.
+ * With assumeUnique all elements that are not, in their order.
  * @param size 0 or more
  */
 export function setdiff1d(ar1: Tensor, ar2: TensorLike, assumeUnique?: boolean, size?: number | null, fillValue?: Scalar | null): Tensor

@@ -376,3 +376,26 @@ def test_subnormal_numbers() -> None:
     for name in ("log1p", "expm1", "sinh", "asinh", "atan", "atanh"):
         y = getattr(Tensor(x), name)().numpy()
         assert y.tobytes() == x.tobytes(), name
+
+
+def test_powers_of_float64():
+    """They are within a unit in the last place, and exact where they are whole numbers."""
+    rng = np.random.default_rng(0)
+    x, y = (t.astype("float64") for t in (rng.integers(1, 50, 5000), rng.integers(0, 9, 5000)))
+    np.testing.assert_array_equal((Tensor(x) ** Tensor(y)).numpy(), x**y)
+    for x, y in (
+        (np.exp(rng.normal(size=5000) * 30), rng.normal(size=5000) * 8),
+        (1 + rng.normal(size=5000) * 1e-5, rng.normal(size=5000) * 1e6),
+        (rng.random(500) * 1e-310, rng.normal(size=500)),
+    ):
+        with np.errstate(all="ignore"):
+            want = np.power(x, y)
+        np.testing.assert_array_max_ulp((Tensor(x) ** Tensor(y)).numpy(), want, 2)
+    edges = [0.0, -0.0, 1.0, -1.0, math.inf, -math.inf, math.nan, 5e-324, 1e308, -3.0, 2.5, 1e19]
+    x, y = (t.ravel() for t in np.meshgrid(edges, edges))
+    with np.errstate(all="ignore"):
+        want = np.power(x, y)
+    got = (Tensor(x) ** Tensor(y)).numpy()
+    np.testing.assert_array_max_ulp(got[~np.isnan(want)], want[~np.isnan(want)], 2)
+    np.testing.assert_array_equal(np.isnan(got), np.isnan(want))
+    np.testing.assert_array_equal(np.signbit(got)[got == 0], np.signbit(want)[got == 0])

@@ -347,6 +347,17 @@ func (a *Args) chosenValues(x *uop.UOp, mask func(values *uop.UOp) (*uop.UOp, er
 
 func set(name, doc string, member bool) Op {
 	return inNumpy(name, ofSets, doc, func(a *Args) (*uop.UOp, error) {
+		if a.bool("assume_unique") && !member { // in their order
+			x, err := flat(a.X)
+			if err != nil {
+				return nil, err
+			}
+			mask, err := a.member(x, a.tensor("ar2"), true)
+			if err != nil {
+				return nil, err
+			}
+			return a.chosenFrom(x, mask)
+		}
 		return a.chosenValues(a.X, func(values *uop.UOp) (*uop.UOp, error) { return a.member(values, a.tensor("ar2"), !member) })
 	})
 }
@@ -397,6 +408,17 @@ func (a *Args) within(name string, x *uop.UOp, axis int) (*uop.UOp, error) {
 		return at, a.Elements.positions(name, at, x, axis, true)
 	}
 	return tensor.IndicesWithin(at, x, axis, a.text("mode") == "wrap")
+}
+
+// kth checks positions along the axis of partition.
+func (a *Args) kth() error {
+	n, known := sizeOf(a.X, a.axis("axis"))
+	for _, k := range a.ints("kth") {
+		if known && (k < -n || k >= n) {
+			return bad("kth", "%d is out of bounds for axis %d of size %d", k, a.axis("axis"), n)
+		}
+	}
+	return nil
 }
 
 // triangle are the positions of a triangle of the shape of a matrix.
@@ -599,10 +621,16 @@ var numpyOps = sync.OnceValue(func() []Op {
 			}),
 			called("key", joiner("numpy.lexsort", "axis int = -1", "The positions that sort by the last of several arrays, then by the one before, and so on.", func(a *Args) (*uop.UOp, error) { return tensor.LexOrder(a.Xs, a.axis("axis")) })),
 			inNumpy("partition", "kth axes, axis int = -1, kind text?", "The elements along an axis, lesser ones before those at kth: sorted.", func(a *Args) (*uop.UOp, error) {
+				if err := a.kth(); err != nil {
+					return nil, err
+				}
 				values, _, err := tensor.Sort(a.X, a.axis("axis"), false)
 				return values, err
 			}),
 			inNumpy("argpartition", "kth axes, axis int = -1, kind text?", "The positions of the elements of partition.", func(a *Args) (*uop.UOp, error) {
+				if err := a.kth(); err != nil {
+					return nil, err
+				}
 				_, at, err := tensor.Sort(a.X, a.axis("axis"), false)
 				return at, err
 			}),
@@ -662,7 +690,7 @@ counts are divided by their sum and the width of the interval.`, func(a *Args) (
 				return r[0], nil
 			}),
 			set("intersect1d", "The distinct elements that are in both arrays, in ascending order.", true),
-			set("setdiff1d", "The distinct elements that are not in ar2, in ascending order.", false),
+			set("setdiff1d", "The distinct elements that are not in ar2, in ascending order.\nWith assume_unique all elements that are not, in their order.", false),
 			inNumpy("setxor1d", ofSets, "The distinct elements that are in one of the arrays only, in ascending order.", func(a *Args) (*uop.UOp, error) {
 				all, err := a.joinedWith("ar2")
 				if err != nil {

@@ -52,7 +52,7 @@ func folding(name, params, doc string, neutral func(x *uop.UOp) *uop.Const, redu
 		if err != nil || !a.given("initial") {
 			return r, err
 		}
-		r, first, err := tensor.Meet(r, a.number("initial"), tensor.BeyondFails)
+		first, err := constant(r, a.number("initial"))
 		if err != nil {
 			return nil, err
 		}
@@ -66,11 +66,31 @@ func (a *Args) counted(neutral uop.Const) (*uop.UOp, error) {
 	if err != nil {
 		return nil, err
 	}
-	x, n, err := tensor.Meet(a.X, neutral, tensor.BeyondFails)
+	n, err := constant(a.X, neutral)
 	if err != nil {
 		return nil, err
 	}
-	return tensor.Where(mask, x, n)
+	return tensor.Where(mask, a.X, n)
+}
+
+// constant is a number in the type of x.
+func constant(x *uop.UOp, v uop.Const) (*uop.UOp, error) {
+	_, c, err := tensor.Meet(x, held(x, v), tensor.BeyondFails)
+	if err != nil {
+		return nil, err
+	}
+	return tensor.Cast(c, x.DType)
+}
+
+// held is a number as an element of x: integers lose the part behind the point.
+func held(x *uop.UOp, v uop.Const) uop.Const {
+	switch {
+	case x.DType.IsBool():
+		return uop.BoolConst(v.F() != 0)
+	case x.DType.IsInt() && v.IsFloat():
+		return uop.Int(int64(v.F()))
+	}
+	return v
 }
 
 // mask is where in the shape of x, nil if it is not given.
@@ -109,7 +129,7 @@ func (a *Args) neverEmpty(neutral uop.Const) (*uop.UOp, error) {
 	if !empty {
 		return a.X, nil
 	}
-	return tensor.Pad(a.X, pairs, neutral)
+	return tensor.Pad(a.X, pairs, held(a.X, neutral))
 }
 
 func always(v uop.Const) func(x *uop.UOp) *uop.Const { return func(*uop.UOp) *uop.Const { return &v } }

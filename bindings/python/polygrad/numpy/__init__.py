@@ -145,10 +145,12 @@ def ndim(a: Operand) -> int:
     return _array(a).ndim
 
 
-def size(a: Operand, axis: int | None = None) -> int:
-    """Return the number of elements, or the size of an axis."""
+def size(a: Operand, axis: Sizes | None = None) -> int:
+    """Return the number of elements, or the product of the sizes of axes."""
     a = _array(a)
-    return a.numel() if axis is None else a.size(axis)
+    if axis is None:
+        return a.numel()
+    return math.prod(a.size(i) for i in ((axis,) if isinstance(axis, builtins.int) else axis))
 
 
 def transpose(a: Operand, axes: Sizes | None = None) -> Tensor:
@@ -481,9 +483,11 @@ def choose(a: Operand, choices: Sequence[Operand], mode: str = "raise") -> Tenso
 
 def compress(condition: Operand, a: Operand, axis: int | None = None, **sized: Any) -> Tensor:
     """Return the elements along an axis where condition is true; sized as those of flatnonzero."""
-    a = _array(a).flatten() if axis is None else _array(a)
-    at = _operations.flatnonzero(condition, **sized)
-    return _operations.take(a, at, 0 if axis is None else axis)
+    a, axis = (_array(a).flatten(), 0) if axis is None else (_array(a), axis)
+    kept, n = _array(condition).flatten(), a.size(axis)
+    if kept.numel() > n and not sized and kept[n:].any().item():
+        raise wrong("condition", f"true behind the {n} elements", f"{n} conditions")
+    return _operations.take(a, _operations.flatnonzero(kept[:n], **sized), axis)
 
 
 def apply_along_axis(
@@ -559,11 +563,58 @@ def _cores(signature: str | None) -> list[str]:
     return re.findall(r"\([\w,]*\)", text.split("->")[0])
 
 
+def sort(
+    a: Operand,
+    axis: int | None = -1,
+    kind: str | None = None,
+    *,
+    descending: builtins.bool = False,
+    stable: builtins.bool = True,
+) -> Tensor:
+    """Return the elements in order along an axis, or of the flattened array.
+
+    NaN is the greatest number; complex numbers are sorted by their real, then by their imaginary
+    parts. All kinds are stable.
+    """
+    return _operations.sort(*_flat_unless(a, axis), kind, descending, stable)
+
+
+def argsort(
+    a: Operand,
+    axis: int | None = -1,
+    kind: str | None = None,
+    *,
+    descending: builtins.bool = False,
+    stable: builtins.bool = True,
+) -> Tensor:
+    """Return the positions, int32, of the elements in the order of sort."""
+    return _operations.argsort(*_flat_unless(a, axis), kind, descending, stable)
+
+
+def partition(a: Operand, kth: Sizes, axis: int | None = -1, kind: str | None = None) -> Tensor:
+    """Return the elements along an axis, or of the flattened array, sorted."""
+    x, axis = _flat_unless(a, axis)
+    return _operations.partition(x, kth, axis, kind)
+
+
+def argpartition(a: Operand, kth: Sizes, axis: int | None = -1, kind: str | None = None) -> Tensor:
+    """Return the positions of the elements of partition."""
+    x, axis = _flat_unless(a, axis)
+    return _operations.argpartition(x, kth, axis, kind)
+
+
+def _flat_unless(a: Operand, axis: int | None) -> tuple[Tensor, int]:
+    """Return an array and its axis; the flattened one without it."""
+    return (_array(a).flatten(), 0) if axis is None else (_array(a), axis)
+
+
 def trim_zeros(filt: Operand, trim: str = "fb") -> Tensor:
     """Return a vector without its zeros in front ("f") and behind ("b"); it is computed."""
-    x = _with_axes(filt, 1, "filt")
-    if set(trim.lower()) - set("fb") or x.ndim != 1:
-        raise wrong("trim", trim, '"f", "b" or "fb", of a vector')
+    x = _array(filt)
+    if x.ndim != 1:
+        raise wrong("filt", f"an array of shape {x.shape}", "a vector")
+    if set(trim.lower()) - set("fb"):
+        raise wrong("trim", trim, '"f", "b" or "fb"')
     at = _operations.flatnonzero(x).tolist()
     if not at:
         return x[:0]
@@ -679,6 +730,9 @@ def _positions(obj: Any, x: Tensor, axis: int | None) -> Any:
     if isinstance(obj, (Tensor, _np.ndarray)):
         values = obj.tolist()
         mask = obj.dtype == "bool" and obj.ndim > 0
+        size = x.numel() if axis is None else x.shape[axis]
+        if mask and obj.shape != (size,):
+            raise wrong("obj", f"a mask of shape {tuple(obj.shape)}", f"one of shape ({size},)")
         return [i for i, kept in enumerate(values) if kept] if mask else values
     return obj
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from polygrad._base import operation
 from polygrad._graph import plain_scalar
+from polygrad._library import need_error
 from polygrad.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ def array(x: Any, beside: Any = None) -> Tensor:
         return x
     if isinstance(beside, Tensor) and isinstance(x, (bool, int, float)):
         return Tensor(x, dtype=beside._call1(_MUL, x).dtype)
+    if x is None:
+        raise need_error("x", x, "an array or a number")
     return Tensor(plain_scalar(x))
 
 

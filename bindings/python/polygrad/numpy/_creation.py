@@ -212,8 +212,18 @@ def linspace(
     made = at * (step if gaps > 0 else 0) + first
     if endpoint and num > 1:
         made = (at == num - 1).where(last, made)
-    made = _operations.moveaxis(made.cast(_kind(dtype, kind)), 0, axis)
-    return (made, step.cast(kind) if isinstance(step, Tensor) else step) if retstep else made
+    kind = _kind(dtype, kind)
+    made = _operations.moveaxis((made.floor() if dtypes.is_int(kind) else made).cast(kind), 0, axis)
+    return (
+        (
+            made,
+            step.cast("float32" if dtypes.is_int(kind) else kind)
+            if isinstance(step, Tensor)
+            else step,
+        )
+        if retstep
+        else made
+    )
 
 
 def logspace(
@@ -230,7 +240,7 @@ def logspace(
     start and stop may be arrays, as those of linspace.
     """
     exponents: Tensor = linspace(start, stop, num, endpoint, dtype=dtypes.float64, axis=axis)
-    return (exponents * math.log2(base)).exp2().cast(_kind(dtype, dtypes.float32))
+    return ((exponents * 0 + base) ** exponents).cast(_kind(dtype, dtypes.float32))
 
 
 def geomspace(
@@ -324,6 +334,9 @@ def eye(
 ) -> Tensor:
     """Return an (N, M) matrix, square without M, of zeros with ones on its diagonal k."""
     columns = N if M is None else M
+    for name, n in (("N", N), ("M", columns)):
+        if n < 0:
+            raise wrong(name, n, "0 or more")
     k = max(min(k, columns), -N)  # beyond, there are only zeros
     rows = Tensor.arange(N, device=device).reshape(-1, 1)
     at = Tensor.arange(columns, device=device).reshape(1, -1)

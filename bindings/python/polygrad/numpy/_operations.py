@@ -62,8 +62,6 @@ __all__ = [
     "arctanh",
     "argmax",
     "argmin",
-    "argpartition",
-    "argsort",
     "argwhere",
     "around",
     "array_equal",
@@ -198,7 +196,6 @@ __all__ = [
     "not_equal",
     "outer",
     "packbits",
-    "partition",
     "percentile",
     "permute_dims",
     "poly",
@@ -239,7 +236,6 @@ __all__ = [
     "sin",
     "sinc",
     "sinh",
-    "sort",
     "spacing",
     "sqrt",
     "square",
@@ -1697,7 +1693,10 @@ def setdiff1d(
     size: int | None = None,
     fill_value: float | None = None,
 ) -> Tensor:
-    """The distinct elements that are not in ar2, in ascending order."""
+    """The distinct elements that are not in ar2, in ascending order.
+
+    With assume_unique all elements that are not, in their order.
+    """
     return array(ar1)._call1(_SETDIFF1D, array(ar2), assume_unique, size, fill_value)
 
 

@@ -174,6 +174,8 @@ def pinv(
     Singular values up to rtol, or rcond, times the greatest count as 0, by default the machine
     epsilon times the greater size. hermitian changes nothing.
     """
+    if rcond is not None and rtol is not None:
+        raise wrong("rtol", rtol, "rcond or rtol, not both")
     return _linalg.pinv(a, rcond if rtol is None else rtol)
 
 
@@ -186,6 +188,8 @@ def matrix_rank(
     """
     if tol is None:
         return _linalg.matrix_rank(A, rtol)
+    if rtol is not None:
+        raise wrong("rtol", rtol, "tol or rtol, not both")
     return (_linalg.svdvals(A) > expand_dims(tol, -1)).sum(-1)
 
 

@@ -219,7 +219,8 @@ var pythonQuickFunctions = map[string]string{
 // pythonInAnotherForm are functions that Python's package has in a form of its own.
 var pythonInAnotherForm = []string{"numpy.concat", "numpy.repeat", "numpy.unique_all", "numpy.tensordot", "numpy.gradient", "numpy.average",
 	"numpy.trapezoid", "numpy.take_along_axis", "numpy.delete", "numpy.insert", "numpy.cumulative_sum", "numpy.cumulative_prod", "numpy.stack",
-	"numpy.intersect1d", "numpy.histogram", "numpy.histogram_bin_edges", "numpy.polyfit", "numpy.ravel", "numpy.clip", "numpy.vander"}
+	"numpy.intersect1d", "numpy.histogram", "numpy.histogram_bin_edges", "numpy.polyfit", "numpy.ravel", "numpy.clip", "numpy.vander", "numpy.sort",
+	"numpy.argsort", "numpy.partition", "numpy.argpartition"}
 
 // operatorsOf is the import of the numbers of operators, one a line.
 func operatorsOf(lines string) string {
