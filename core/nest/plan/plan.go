@@ -112,10 +112,47 @@ func (pl *planner) vectorCost(acc []analysis.Access, rng *uop.UOp) float64 {
 	s := pl.Slopes(rng)
 	sum := 0.0
 	for _, a := range acc {
-		d := s.Of(a.U.Src[0])
-		sum += a.Times * costOf(d, a.U)
+		c := costOf(s.Of(a.U.Src[0]), a.U)
+		if c > costSpread && a.U.Op == uop.Load && a.U.DType.Itemsize() >= 4 && pl.spreadsAlong(a.U, s) {
+			c = costSpread
+		}
+		sum += a.Times * c
 	}
 	return sum
+}
+
+// spreadsAlong reports whether pairs or fours of neighbouring iterations read the same element, as where every other element is padding.
+func (pl *planner) spreadsAlong(load *uop.UOp, s *analysis.Slopes) bool {
+	_, index, _, ok := pl.AddressOf(load.Src[0])
+	if !ok {
+		return false
+	}
+	var depends []*uop.UOp
+	var add func(u *uop.UOp)
+	add = func(u *uop.UOp) {
+		switch {
+		case !s.Of(u).Depends:
+		case u.Op == uop.Add, u.Op == uop.Cast && u.DType.IsInt():
+			for _, t := range u.Src {
+				add(t)
+			}
+		default:
+			depends = append(depends, u)
+		}
+	}
+	if add(index); len(depends) != 1 || pl.m.Invocations {
+		return false
+	}
+	q := depends[0]
+	if q.Op != uop.Shr && q.Op != uop.Idiv || q.Src[1].Op != uop.ConstOp {
+		return false
+	}
+	d, known := q.Src[1].ConstVal().Int64()
+	if q.Op == uop.Shr {
+		d = 1 << (d & 63)
+	}
+	of := s.Of(q.Src[0])
+	return known && (d == 2 || d == 4) && of.Step == 1 && !of.Irregular
 }
 
 // plan makes the layout of a band; around is the enclosing band, nil for none.

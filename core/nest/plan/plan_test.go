@@ -390,6 +390,13 @@ func TestDecisions(t *testing.T) {
 		{"lines of small images", threads, "", func(in inputs) *uop.UOp {
 			return must(tensor.Conv(in(f32, 8, 16, 8, 8), in(f32, 8, 16, 3, 3), nil, 1, tensor.Window{}))
 		}, "more rows"},
+		{"every other element between rows is padding", big, "", func(in inputs) *uop.UOp {
+			apart := func(rows int64) *uop.UOp {
+				x := in(f32, rows, 193).Reshape(uop.ShapeOf(rows, 193, 1)).Pad([]uop.Pair{{}, {}, {Hi: uop.N(1)}}).Reshape(uop.ShapeOf(rows, 386))
+				return x.Shrink([]uop.Pair{{Hi: uop.N(rows)}, {Hi: uop.N(385)}}).Expand(uop.ShapeOf(384, 385))
+			}
+			return apart(384).Mul(apart(1)).Add(apart(1))
+		}, "axis 2: 0_1:LOOP of 385, tiles of 4 x 16, vectors"},
 		{"batches that are the lanes", big, "", batchedLast(40, 16), "of 40, tiles of 5 x 1, more rows"},
 		{"their operands are packed", big, "", batchedLast(40, 16), "for batches of axis 2, 32 steps\n  loop over tiles of axis 1\n  pack LOAD for batches of axis 1"},
 		{"operands that few tiles use are not", big, "", batchedLast(20, 16), "!pack"},
