@@ -23,7 +23,7 @@ func power64(a, y *uop.UOp) *uop.UOp {
 	// Zeros and infinities have no logarithm in two parts.
 	grows := bitAnd(ne(gt(a, 1), lt(y, 0)), ne(a, 1))
 	r = where(bitOr(bitOr(eq(a, 0), eq(a, math.Inf(1))), isInf(y)), where(grows, math.Inf(1), 0), r)
-	return r
+	return where(isNaN(y), y, r)
 }
 
 // leading32 is a float64 with the last 32 bits 0.
