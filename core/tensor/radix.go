@@ -101,7 +101,7 @@ func radixSort(rule statedRule, key *uop.UOp, keyBits int64, positions bool, num
 }
 
 // suitsRows reports whether SORT takes less time than passes over digits, of which keys of few bits need few, or than a network if the rows
-// suit one: its rows fit in registers, or are long.
+// suit one: its rows fit in registers, or keys are sorted alone.
 func suitsRows(x *uop.UOp, axis int, positions, network bool) bool {
 	s, size := x.Shape(), int64(x.DType.Itemsize())
 	if !isNumbers(s) || size < 4 {
@@ -114,7 +114,7 @@ func suitsRows(x *uop.UOp, axis int, positions, network bool) bool {
 	if positions {
 		size *= 2
 	}
-	return n > fewForRegisters && n*size <= sortedInRegisters || n >= networkRow && !positions
+	return n > fewForRegisters && (n*size <= sortedInRegisters || !positions)
 }
 
 // fewBits are those of keys that passes over digits sort with positions in less time than SORT does.
