@@ -15,15 +15,19 @@ func power64(a, y *uop.UOp) *uop.UOp {
 	y = clamp(y, -0x1p65, 0x1p65) // infinite or 0 there, but for a = 1
 	yLead := leading32(y)
 	product, low := mul(yLead, lead), add(mul(sub(y, yLead), lead), mul(y, rest))
-	whole := add(add(product, low), sub(a, a)) // NaN, if a is
-	k := detach(floor(add(clamp(whole, -1100, 1100), 0.5)))
-	half := floor(mul(k, 0.5)) // in two steps, since 2^k can be out of range where the power is not
+	total := add(add(product, low), sub(a, a)) // NaN, if a is
+	k := wholeOf(total, 1)
+	half := wholeOf(k, 0.5) // in two steps, since 2^k can be out of range where the power is not
 	r := mul(mul(exp2Parts(sub(product, k), low), powerOfWhole(half)), powerOfWhole(sub(k, half)))
-	r = where(gt(whole, 1025), math.Inf(1), where(lt(whole, -1076), 0, r))
-	// Zeros and infinities have no logarithm in two parts.
-	grows := bitAnd(ne(gt(a, 1), lt(y, 0)), ne(a, 1))
-	r = where(bitOr(bitOr(eq(a, 0), eq(a, math.Inf(1))), isInf(y)), where(grows, math.Inf(1), 0), r)
-	return where(isNaN(y), y, r)
+	r = where(gt(total, 1025), math.Inf(1), where(lt(total, -1076), 0, r))
+	// Zero and infinity have no logarithm in two parts.
+	grows := ne(gt(a, 1), lt(y, 0))
+	return where(bitOr(eq(a, 0), eq(a, math.Inf(1))), where(isNaN(y), y, where(grows, math.Inf(1), 0)), r)
+}
+
+// wholeOf is x by a factor, rounded to an integer below 2^51.
+func wholeOf(x *uop.UOp, by float64) *uop.UOp {
+	return detach(sub(mulAdd(x, by, float64(whole64)), float64(whole64)))
 }
 
 // leading32 is a float64 with the last 32 bits 0.
@@ -35,9 +39,10 @@ func leading32(x *uop.UOp) *uop.UOp {
 // s = (m - near) / (m + near), it is n + log2(near) + (2 / ln 2) (s + s^3/3 + …).
 func log2Parts(a *uop.UOp) (lead, rest *uop.UOp) {
 	small := lt(a, 0x1p-1022)
-	bits := bitcast(where(small, mul(a, 0x1p54), a), uop.Int64)
-	n := sub(cast(shiftRight(bits, fraction64), uop.Float64), where(small, 1023+54.0, 1023.0))
-	m := bitcast(bitOr(bitAnd(bits, 1<<fraction64-1), 1023<<fraction64), uop.Float64)
+	bits := bits64(where(small, mul(a, 0x1p54), a))
+	const shift = 0x1p52 // its last bits are an integer
+	n := sub(float64Of(bitOr(shiftRight(bits, fraction64), (1023+52)<<fraction64)), where(small, likeConst(a, shift+1023+54), shift+1023.0))
+	m := float64Of(bitOr(bitAnd(bits, 1<<fraction64-1), 1023<<fraction64))
 	above := ge(m, 1.7320508075688772) // near 2
 	m, n = where(above, mul(m, 0.5), m), where(above, add(n, 1.0), n)
 	middle := ge(m, 1.224744871391589)
@@ -46,7 +51,7 @@ func log2Parts(a *uop.UOp) (lead, rest *uop.UOp) {
 	nearLead, nearRest := between(5.84962487220764160156e-01), between(1.35003920212974897128e-08)
 
 	up, down := sub(m, near), add(m, near)
-	v := reciprocal(down)
+	v := same(reciprocal(down), 0) // one division
 	s := mul(up, v)
 	sLead, downLead := leading32(s), leading32(down)
 	downRest := sub(m, sub(downLead, near))
@@ -77,7 +82,10 @@ func exp2Parts(x, low *uop.UOp) *uop.UOp {
 	z := add(u, v)
 	w := sub(v, sub(z, u))
 	square := mul(z, z)
-	tail := horner(z, 1.0/39916800/12/13, 1.0/39916800/12, 1.0/39916800, 1.0/3628800, 1.0/362880, 1.0/40320, 1.0/5040, 1.0/720, 1.0/120, 1.0/24, 1.0/6, 0.5)
+	// in two chains, which run side by side
+	odd := horner(square, 1.0/39916800/12/13, 1.0/39916800, 1.0/362880, 1.0/5040, 1.0/120, 1.0/6)
+	even := horner(square, 1.0/39916800/12, 1.0/3628800, 1.0/40320, 1.0/720, 1.0/24, 0.5)
+	tail := mulAdd(odd, z, even)
 	// z is added last: the first sum rounds little
 	return add(1.0, add(z, add(mul(square, tail), add(w, mul(z, w)))))
 }
