@@ -36,7 +36,10 @@ func power(x, y *uop.UOp) *uop.UOp {
 	sign := where(odd, bitXor(bits, magnitude), 0)
 	r := bitcast(bitOr(bitcast(powerOfMagnitude(x, a, y), number), sign), x.DType)
 	noRoot := bitAnd(bitAnd(lt(x, 0), ne(a, math.Inf(1))), logicalNot(whole))
-	one := bitOr(bitOr(eq(y, 0), eq(x, 1)), bitAnd(eq(a, 1), isInf(y)))
+	one := bitOr(eq(y, 0), eq(x, 1))
+	if x.DType != uop.Float64 { // there the logarithm of 1 has no product but 0
+		one = bitOr(one, bitAnd(eq(a, 1), isInf(y)))
+	}
 	return where(one, 1, where(noRoot, math.NaN(), r))
 }
 

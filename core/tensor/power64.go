@@ -12,9 +12,9 @@ import (
 // The series are those of FreeBSD's msun, e_pow.c (Sun Microsystems, 1993).
 func power64(a, y *uop.UOp) *uop.UOp {
 	lead, rest := log2Parts(a)
-	y = clamp(y, -0x1p65, 0x1p65) // infinite or 0 there, but for a = 1
-	yLead := leading32(y)
-	product, low := mul(yLead, lead), add(mul(sub(y, yLead), lead), mul(y, rest))
+	limited := clamp(y, -0x1p65, 0x1p65) // infinite or 0 there, but for a = 1
+	yLead := leading32(limited)
+	product, low := mul(yLead, lead), add(mul(sub(limited, yLead), lead), mul(limited, rest))
 	total := add(add(product, low), sub(a, a)) // NaN, if a is
 	k := wholeOf(total, 1)
 	half := wholeOf(k, 0.5) // in two steps, since 2^k can be out of range where the power is not
@@ -38,13 +38,17 @@ func leading32(x *uop.UOp) *uop.UOp {
 // log2Parts is the logarithm of a positive float64 as the sum of a number of 32 bits and a rest. With a = 2^n m, m near 1 or 3/2 and
 // s = (m - near) / (m + near), it is n + log2(near) + (2 / ln 2) (s + s^3/3 + …).
 func log2Parts(a *uop.UOp) (lead, rest *uop.UOp) {
+	const (
+		exponent = 0x7ff << fraction64
+		one      = 1023 << fraction64
+		toOne    = 0x0004498517a7b356 // from half the root of 3, the least m
+		shift    = 0x1p52             // its last bits are an integer
+	)
 	small := lt(a, 0x1p-1022)
 	bits := bits64(where(small, mul(a, 0x1p54), a))
-	const shift = 0x1p52 // its last bits are an integer
-	n := sub(float64Of(bitOr(shiftRight(bits, fraction64), (1023+52)<<fraction64)), where(small, likeConst(a, shift+1023+54), shift+1023.0))
-	m := float64Of(bitOr(bitAnd(bits, 1<<fraction64-1), 1023<<fraction64))
-	above := ge(m, 1.7320508075688772) // near 2
-	m, n = where(above, mul(m, 0.5), m), where(above, add(n, 1.0), n)
+	above := add(bits, toOne)
+	m := float64Of(add(sub(bits, bitAnd(above, exponent)), one))
+	n := sub(float64Of(bitOr(shiftRight(above, fraction64), (1023+52)<<fraction64)), where(small, likeConst(a, shift+1023+54), shift+1023.0))
 	middle := ge(m, 1.224744871391589)
 	between := func(v float64) *uop.UOp { return where(middle, likeConst(m, v), 0.0) }
 	near := where(middle, likeConst(m, 1.5), 1.0)
