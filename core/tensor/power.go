@@ -2,6 +2,7 @@ package tensor
 
 import (
 	"math"
+	"math/big"
 
 	"polygrad/core/uop"
 )
@@ -36,20 +37,14 @@ func power(x, y *uop.UOp) *uop.UOp {
 	sign := where(odd, bitXor(bits, magnitude), 0)
 	r := bitcast(bitOr(bitcast(powerOfMagnitude(x, a, y), number), sign), x.DType)
 	noRoot := bitAnd(bitAnd(lt(x, 0), ne(a, math.Inf(1))), logicalNot(whole))
-	one := bitOr(eq(y, 0), eq(x, 1))
-	if x.DType != uop.Float64 { // there the logarithm of 1 has no product but 0
-		one = bitOr(one, bitAnd(eq(a, 1), isInf(y)))
-	}
+	one := bitOr(bitOr(eq(y, 0), eq(x, 1)), bitAnd(eq(a, 1), isInf(y)))
 	return where(one, 1, where(noRoot, math.NaN(), r))
 }
 
-// powerOfMagnitude is a**y for the magnitude a of x. The product of y with the logarithm of a constant, which is rounded, would be off by up
-// to 64 units in the last place of float32: it is the sum of a product of leading digits, which is exact, and the rest. A logarithm that is a power of
-// two is exact itself.
+// powerOfMagnitude is a**y for the magnitude a of x. Kernels know 2^(y log2 a) as a power. The product of y with the logarithm of a constant,
+// which is rounded, would be off by up to 64 units in the last place of float32: it is the sum of a product of leading digits, which is exact,
+// and the rest. A logarithm that is a power of two is exact itself.
 func powerOfMagnitude(x, a, y *uop.UOp) *uop.UOp {
-	if a.DType == uop.Float64 {
-		return power64(a, y)
-	}
 	l := math.NaN()
 	if c, ok := numberOf(x); ok {
 		l = math.Log2(math.Abs(c.F()))
@@ -57,18 +52,50 @@ func powerOfMagnitude(x, a, y *uop.UOp) *uop.UOp {
 	if digits, _ := math.Frexp(l); l == 0 || math.IsInf(l, 0) || l != l || math.Abs(digits) == 0.5 {
 		return exp2(mul(y, log2(a)))
 	}
-	const leading = math.MaxUint32 &^ (1<<12 - 1)
-	high := float64(math.Float32frombits(math.Float32bits(float32(l)) & leading))
-	y = clamp(y, -252/math.Abs(l), 252/math.Abs(l)) // infinite or 0 there
-	lead := bitcast(bitAnd(bitcast(y, uop.Uint32), int(leading)), uop.Float32)
-	t := mul(lead, high)
-	n := floor(add(t, 0.5))
-	half := floor(mul(n, 0.5))         // in two steps, as in scaledExp
-	two := func(n *uop.UOp) *uop.UOp { // 2^n: the last bits of the sum are the exponent
+	c, _ := numberOf(x)
+	half, most, number := 12, 252.0, uop.Uint32 // half of the digits, without which products are exact
+	two := func(n *uop.UOp) *uop.UOp {          // 2^n: the last bits of the sum are the exponent
 		return bitcast(shiftLeft(bitcast(add(n, 1.5*(1<<23)+127.0), uop.Uint32), 23), uop.Float32)
 	}
-	fraction := add(sub(t, n), add(mul(lead, l-high), mul(sub(y, lead), l)))
-	return mul(mul(exp2(fraction), two(half)), two(sub(n, half)))
+	if x.DType == uop.Float64 {
+		half, most, number, two = 27, 2200, uop.Uint64, powerOfWhole
+	}
+	high, low := log2Twice(math.Abs(c.F()), half)
+	l = high + low                                    // Go's is rounded as 1 is, near 1
+	y = clamp(y, -most/math.Abs(l), most/math.Abs(l)) // infinite or 0 there
+	lead := bitcast(shiftLeft(shiftRight(bitcast(y, number), half), half), y.DType)
+	t := mul(lead, high)
+	n := floor(add(t, 0.5))
+	first := floor(mul(n, 0.5)) // in two steps, as in scaledExp
+	fraction := add(sub(t, n), add(mul(lead, low), mul(sub(y, lead), l)))
+	return mul(mul(exp2(fraction), two(first)), two(sub(n, first)))
+}
+
+// log2Twice is the logarithm of a positive number as a sum: of a number without its last digits, which are so many, and the rest.
+// ln m = 2 artanh((m-1)/(m+1)).
+func log2Twice(c float64, digits int) (high, low float64) {
+	const precision = 200
+	number := func(v float64) *big.Float { return new(big.Float).SetPrec(precision).SetFloat64(v) }
+	artanh := func(s *big.Float) *big.Float {
+		square, power, sum := number(0).Mul(s, s), number(0).Set(s), number(0).Set(s)
+		for k := 3.0; k < precision; k += 2 {
+			power.Mul(power, square)
+			sum.Add(sum, number(0).Quo(power, number(k)))
+		}
+		return sum
+	}
+	m, e := math.Frexp(c)
+	one := number(1)
+	l := artanh(number(0).Quo(number(0).Sub(number(m), one), number(0).Add(number(m), one)))
+	l.Quo(l, artanh(number(0).Quo(one, number(3)))).Add(l, number(float64(e)))
+	high, _ = l.Float64()
+	if digits == 12 {
+		high = float64(math.Float32frombits(math.Float32bits(float32(high)) &^ (1<<digits - 1)))
+	} else {
+		high = math.Float64frombits(math.Float64bits(high) &^ (1<<digits - 1))
+	}
+	low, _ = l.Sub(l, number(high)).Float64()
+	return high, low
 }
 
 // mostSquared is the greatest exponent computed by products: each rounds. From fewRounded on, powers of float32 are products of

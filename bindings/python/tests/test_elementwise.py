@@ -391,6 +391,12 @@ def test_powers_of_float64():
         with np.errstate(all="ignore"):
             want = np.power(x, y)
         np.testing.assert_array_max_ulp((Tensor(x) ** Tensor(y)).numpy(), want, 2)
+    for base in (10.0, 0.1, 1.0000001, 7.0, 1e-30):
+        y = rng.normal(size=2000) * 400 / math.log2(base)
+        with np.errstate(all="ignore"):
+            want = np.power(base, y)
+        np.testing.assert_array_max_ulp((base ** Tensor(y)).numpy(), want, 2)
+    assert (10.0 ** Tensor(np.arange(16.0))).tolist() == [10.0**n for n in range(16)]
     edges = [0.0, -0.0, 1.0, -1.0, math.inf, -math.inf, math.nan, 5e-324, 1e308, -3.0, 2.5, 1e19]
     x, y = (t.ravel() for t in np.meshgrid(edges, edges))
     with np.errstate(all="ignore"):

@@ -20,23 +20,42 @@ func (b *Builder) powerOf(v *Value) (x, y *Value) {
 
 // log2(m) = s*powerFirst + s*s*s*powerPoly(s*s) for s = (m-1)/(m+1) and m from sqrt(1/2) to 3/2. powerFirst is 2/ln 2.
 var (
-	powerFirst = []float64{2.885390043258667, 3.851926067000022e-08}
-	powerPoly  = []float64{0.9617967009544373, 0.5770825147628784, 0.4116404950618744, 0.3426017761230469}
+	powerFirst32 = []float64{2.885390043258667, 3.851926067000022e-08}
+	powerFirst64 = []float64{2.8853900817779268, 4.0710547481862066e-17}
+	powerPoly32  = []float64{0.9617967009544373, 0.5770825147628784, 0.4116404950618744, 0.3426017761230469}
+	// The first coefficient, in two parts, and the others.
+	powerSecond64 = []float64{0.9617966939259756, 5.0577616648125907e-17}
+	powerPoly64   = []float64{0.5770780163555854, 0.41219858311111995, 0.3205988979793056, 0.2623081886075302, 0.22195314316257808, 0.19235595405836434,
+		0.16984667598168476, 0.14940066167619195, 0.1653736555728543}
 )
 
-// pow is x**y as F32.
+// pow is x**y: an exponential alone would multiply the rounding error of the logarithm by up to 128, of F64 by 1,000.
 func (g formula) pow(x, y *Value) *Value {
 	m, e := g.mantissaExponent(x)
 	log, logLow := g.logTwice(m, e)
 	product := g.mul(y, log)
-	low := g.sub(g.mul(y, logLow), g.nfma(y, log, product))
+	low := g.sub(g.mul(y, logLow), g.residual(y, log, product))
 	// Infinite results have no low part.
-	return g.exp2Of(product, g.where(g.less(g.abs(product), g.float(1000)), low, g.float(0)))
+	return g.exp2Of(product, g.where(g.less(g.abs(product), g.float(byWidth(g, 1000.0, 2000))), low, g.float(0)))
+}
+
+// residual is z - x*y for a z that is near x*y, rounded little: without FMA the product is one of halves of the digits (Dekker, 1971).
+func (g formula) residual(x, y, z *Value) *Value {
+	if g.b.Machine.FMA {
+		return g.nfma(x, y, z)
+	}
+	halves := func(v *Value) (high, low *Value) {
+		high = g.floats(g.iand(g.bits(v), -1<<byWidth(g, 12, 27)))
+		return high, g.sub(v, high)
+	}
+	xHigh, xLow := halves(x)
+	yHigh, yLow := halves(y)
+	return g.sub(g.sub(g.sub(g.sub(z, g.mul(xHigh, yHigh)), g.mul(xHigh, yLow)), g.mul(xLow, yHigh)), g.mul(xLow, yLow))
 }
 
 // logTwice is log + logLow = log2(m) + e.
 func (g formula) logTwice(m, e *Value) (log, logLow *Value) {
-	if g.b.Machine.Tables {
+	if g.b.Machine.Tables && !g.wide() {
 		return g.logByTable(m, e)
 	}
 	one := g.float(1)
@@ -45,17 +64,27 @@ func (g formula) logTwice(m, e *Value) (log, logLow *Value) {
 	dLow := g.sub(m, g.sub(d, one))
 	inverse := g.div(one, d)
 	s := g.mul(n, inverse)
-	sLow := g.mul(g.nfma(s, dLow, g.nfma(s, d, n)), inverse)
+	sLow := g.mul(g.nfma(s, dLow, g.residual(s, d, n)), inverse)
 	// p + pLow = log2(m)
-	first := g.float(powerFirst[0])
+	parts := byWidth(g, powerFirst32, powerFirst64)
+	first := g.float(parts[0])
 	z := g.mul(s, s)
 	cube := g.mul(s, z)
 	// The rounding error of the cube as a correction of s: the series begins with s + s**3/3.
 	sLow = g.fma(sLow, z, sLow)
-	sLow = g.nfma(g.fma(s, g.nfma(s, s, z), g.nfma(s, z, cube)), g.float(1.0/3), sLow)
+	sLow = g.nfma(g.fma(s, g.residual(s, s, z), g.residual(s, z, cube)), g.float(1.0/3), sLow)
 	line := g.mul(s, first)
-	rest := g.sub(g.fma(sLow, first, g.mul(s, g.float(powerFirst[1]))), g.nfma(s, first, line))
-	rest = g.fma(cube, g.poly(z, powerPoly), rest)
+	rest := g.sub(g.fma(sLow, first, g.mul(s, g.float(parts[1]))), g.residual(s, first, line))
+	if g.wide() { // the rounding error of the second term counts
+		c := g.float(powerSecond64[0])
+		second := g.mul(cube, c)
+		rest = g.fma(cube, g.float(powerSecond64[1]), g.sub(rest, g.residual(cube, c, second)))
+		rest = g.fma(g.mul(cube, z), g.poly(z, powerPoly64), rest)
+		sum := g.add(line, second)
+		line, rest = sum, g.add(g.sub(second, g.sub(sum, line)), rest)
+	} else {
+		rest = g.fma(cube, g.poly(z, powerPoly32), rest)
+	}
 	p := g.add(line, rest)
 	pLow := g.sub(rest, g.sub(p, line))
 	log = g.add(e, p)
