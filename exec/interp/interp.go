@@ -8,7 +8,6 @@ import (
 	"unsafe"
 
 	"polygrad/core/lower"
-	"polygrad/core/rewrite"
 	"polygrad/core/uop"
 	"polygrad/exec/device"
 )
@@ -25,20 +24,8 @@ type Device struct {
 // common with those of other devices.
 func New() *Device {
 	ops := uop.GroupALU.Minus(uop.Threefry, uop.Pow, uop.MulAcc)
-	return &Device{name: "interp", target: &lower.Target{Name: "interp", Ops: ops, Threads: 1, Extra: powers}}
+	return &Device{name: "interp", target: &lower.Target{Name: "interp", Ops: ops, Threads: 1, Extra: lower.Powers}}
 }
-
-// powers makes powers of 2^(y*log2(x)), as the other devices do: the exponential multiplies the rounding of the logarithm.
-var powers = &rewrite.Table{Name: "powers", Rules: []*rewrite.Rule{{Name: "2^(y*log2 x)", Ops: uop.Ops(uop.Exp2), Fn: func(_ any, u *uop.UOp) *uop.UOp {
-	if product := u.Src[0]; product.Op == uop.Mul && u.DType.IsFloat() {
-		for i, l := range product.Src {
-			if l.Op == uop.Log2 {
-				return l.Src[0].Alu(uop.Pow, product.Src[1-i])
-			}
-		}
-	}
-	return nil
-}}}}
 
 // Reference is the name of the device that NewReference makes.
 const Reference = "reference"
