@@ -28,7 +28,8 @@ var boolDivision = &rewrite.Table{Name: "bool division", Rules: []*rewrite.Rule{
 	return u.Src[0].And(u.Src[1])
 }}}}
 
-// Powers are the rules of targets that compute POW: of 2^(y*log2(x)), which others know as a power when they make code: the exponential multiplies the rounding of the logarithm.
+// Powers makes POW of 2^(y*log2(x)), for targets that compute it. An exponential would multiply the rounding error of the logarithm; core/nest
+// recognises such powers itself.
 var Powers = &rewrite.Table{Name: "powers", Rules: []*rewrite.Rule{{Name: "2^(y*log2 x)", Ops: uop.Ops(uop.Exp2), Fn: func(_ any, u *uop.UOp) *uop.UOp {
 	if product := u.Src[0]; product.Op == uop.Mul && u.DType.IsFloat() {
 		for i, l := range product.Src {

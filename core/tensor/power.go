@@ -2,7 +2,6 @@ package tensor
 
 import (
 	"math"
-	"math/big"
 
 	"polygrad/core/uop"
 )
@@ -45,57 +44,71 @@ func power(x, y *uop.UOp) *uop.UOp {
 // which is rounded, would be off by up to 64 units in the last place of float32: it is the sum of a product of leading digits, which is exact,
 // and the rest. A logarithm that is a power of two is exact itself.
 func powerOfMagnitude(x, a, y *uop.UOp) *uop.UOp {
-	l := math.NaN()
-	if c, ok := numberOf(x); ok {
-		l = math.Log2(math.Abs(c.F()))
-	}
-	if digits, _ := math.Frexp(l); l == 0 || math.IsInf(l, 0) || l != l || math.Abs(digits) == 0.5 {
+	c, ok := numberOf(x)
+	base := math.Abs(c.F())
+	if !ok || base == 0 || base == 1 || base != base || math.IsInf(base, 0) {
 		return exp2(mul(y, log2(a)))
 	}
-	c, _ := numberOf(x)
-	half, most, number := 12, 252.0, uop.Uint32 // half of the digits, without which products are exact
-	two := func(n *uop.UOp) *uop.UOp {          // 2^n: the last bits of the sum are the exponent
+	l := log2Twice(base)
+	if digits, _ := math.Frexp(l.high); l.low == 0 && math.Abs(digits) == 0.5 {
+		return exp2(mul(y, l.high))
+	}
+	// Products of numbers without half of their digits are exact.
+	half, most, number := 12, 252.0, uop.Uint32
+	high := float64(math.Float32frombits(math.Float32bits(float32(l.high)) &^ (1<<12 - 1)))
+	two := func(n *uop.UOp) *uop.UOp { // 2^n: the last bits of the sum are the exponent
 		return bitcast(shiftLeft(bitcast(add(n, 1.5*(1<<23)+127.0), uop.Uint32), 23), uop.Float32)
 	}
 	if x.DType == uop.Float64 {
 		half, most, number, two = 27, 2200, uop.Uint64, powerOfWhole
+		high = math.Float64frombits(math.Float64bits(l.high) &^ (1<<27 - 1))
 	}
-	high, low := log2Twice(math.Abs(c.F()), half)
-	l = high + low                                    // Go's is rounded as 1 is, near 1
-	y = clamp(y, -most/math.Abs(l), most/math.Abs(l)) // infinite or 0 there
+	low := l.high - high + l.low
+	y = clamp(y, -most/math.Abs(l.high), most/math.Abs(l.high)) // infinite or 0 there
 	lead := bitcast(shiftLeft(shiftRight(bitcast(y, number), half), half), y.DType)
 	t := mul(lead, high)
 	n := floor(add(t, 0.5))
 	first := floor(mul(n, 0.5)) // in two steps, as in scaledExp
-	fraction := add(sub(t, n), add(mul(lead, low), mul(sub(y, lead), l)))
+	fraction := add(sub(t, n), add(mul(lead, low), mul(sub(y, lead), l.high)))
 	return mul(mul(exp2(fraction), two(first)), two(sub(n, first)))
 }
 
-// log2Twice is the logarithm of a positive number as a sum: of a number without its last digits, which are so many, and the rest.
-// ln m = 2 artanh((m-1)/(m+1)).
-func log2Twice(c float64, digits int) (high, low float64) {
-	const precision = 200
-	number := func(v float64) *big.Float { return new(big.Float).SetPrec(precision).SetFloat64(v) }
-	artanh := func(s *big.Float) *big.Float {
-		square, power, sum := number(0).Mul(s, s), number(0).Set(s), number(0).Set(s)
-		for k := 3.0; k < precision; k += 2 {
-			power.Mul(power, square)
-			sum.Add(sum, number(0).Quo(power, number(k)))
-		}
-		return sum
-	}
+// twice is a number as the sum of two, of which the second is the rounding error of the first (Dekker, 1971).
+type twice struct{ high, low float64 }
+
+func (a twice) plus(b twice) twice {
+	s := a.high + b.high
+	t := s - a.high
+	return twice{s, 0}.and((a.high - (s - t)) + (b.high - t) + a.low + b.low)
+}
+
+func (a twice) times(b twice) twice {
+	p := a.high * b.high
+	return twice{p, 0}.and(math.FMA(a.high, b.high, -p) + a.high*b.low + a.low*b.high)
+}
+
+// and adds a number that is small beside a.high.
+func (a twice) and(low float64) twice {
+	s := a.high + low
+	return twice{s, low - (s - a.high)}
+}
+
+// log2Twice is the logarithm of a positive number. With c = 2^e m and s = (m-1)/(m+1), it is e + 2/(ln 2) (s + s^3/3 + …).
+func log2Twice(c float64) twice {
 	m, e := math.Frexp(c)
-	one := number(1)
-	l := artanh(number(0).Quo(number(0).Sub(number(m), one), number(0).Add(number(m), one)))
-	l.Quo(l, artanh(number(0).Quo(one, number(3)))).Add(l, number(float64(e)))
-	high, _ = l.Float64()
-	if digits == 12 {
-		high = float64(math.Float32frombits(math.Float32bits(float32(high)) &^ (1<<digits - 1)))
-	} else {
-		high = math.Float64frombits(math.Float64bits(high) &^ (1<<digits - 1))
+	if m < math.Sqrt2/2 {
+		m, e = 2*m, e-1
 	}
-	low, _ = l.Sub(l, number(high)).Float64()
-	return high, low
+	over := func(n, d, dLow float64) twice {
+		q := n / d
+		return twice{q, 0}.and((math.FMA(-q, d, n) - q*dLow) / d)
+	}
+	s := over(m-1, m+1, m-(m+1-1))
+	square, sum := s.times(s), twice{}
+	for k := 41.0; k > 0; k -= 2 {
+		sum = sum.times(square).plus(over(1, k, 0))
+	}
+	return s.times(sum).times(twice{2.8853900817779268, 4.0710547481862066e-17}).plus(twice{float64(e), 0})
 }
 
 // mostSquared is the greatest exponent computed by products: each rounds. From fewRounded on, powers of float32 are products of

@@ -482,9 +482,11 @@ func FiniteGradient(x, at *uop.UOp, axis int, edgeOrder int64) (r *uop.UOp, err 
 	var parts []*uop.UOp
 	if n > 2 {
 		a, b := part(h, 0, n-2), part(h, 1, n-1)
-		middle := div(add(mul(part(slope, 0, n-2), b), mul(part(slope, 1, n-1), a)), add(a, b))
-		if even { // no element between the two, which may be infinite
+		var middle *uop.UOp
+		if even { // without the element between the two, which may be infinite
 			middle = div(sub(part(x, 2, n), part(x, 0, n-2)), mul(step, 2))
+		} else {
+			middle = div(add(mul(part(slope, 0, n-2), b), mul(part(slope, 1, n-1), a)), add(a, b))
 		}
 		if edgeOrder == 2 {
 			second := div(sub(part(slope, 1, n-1), part(slope, 0, n-2)), add(a, b))

@@ -287,6 +287,8 @@ def test_what_jax_has() -> None:
     for signature in ("(n)", "n->()", "(n),(m)->"):
         with pytest.raises(ValueError, match="vectorize: signature"):
             pnp.vectorize(lambda x: x, signature=signature)
+    with pytest.raises(ValueError, match=r"vectorized: args\[0\]: an array of shape \(\)"):
+        pnp.vectorize(lambda x: x, signature="(n)->()")(1.0)
     pair = pnp.vectorize(lambda x, k: x * k, excluded=(1,))(Tensor(x), 3)
     assert pair.tolist() == (x * 3).tolist()
 

@@ -26,6 +26,9 @@ func reducing(name, doc string, f reduction) Op { return inNumpy(name, overAxes,
 // none (nil).
 func folding(name, params, doc string, neutral func(x *uop.UOp) *uop.Const, reduce func(a *Args) (*uop.UOp, error), combine two) Op {
 	return inNumpy(name, params+fromInitial, doc+overInitial, func(a *Args) (*uop.UOp, error) {
+		if err := a.castX(); err != nil {
+			return nil, err
+		}
 		n := neutral(a.X)
 		if n == nil && a.given("initial") {
 			first := a.number("initial")
@@ -35,11 +38,7 @@ func folding(name, params, doc string, neutral func(x *uop.UOp) *uop.Const, redu
 			return nil, bad("initial", "is not given, expected a number beside where")
 		}
 		var err error
-		if params == withType {
-			err = a.castX()
-		}
 		switch {
-		case err != nil:
 		case a.given("where"):
 			a.X, err = a.counted(*n)
 		case n != nil && a.given("initial"):
@@ -203,10 +202,11 @@ func (a *Args) correction() float64 {
 	return a.float("correction")
 }
 
-// castX casts the operand to dtype, if that is given.
+// castX casts the operand to dtype, if the operation has it and it is given.
 func (a *Args) castX() (err error) {
-	if dt := a.dtype("dtype"); dt != nil {
-		a.X, err = tensor.Cast(a.X, dt)
+	i := slices.IndexFunc(a.op.Params, func(p Param) bool { return p.Name == "dtype" })
+	if i >= 0 && a.values[i] != nil {
+		a.X, err = tensor.Cast(a.X, a.dtype("dtype"))
 	}
 	return err
 }

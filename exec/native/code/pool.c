@@ -246,25 +246,25 @@ static int equip(struct worker *w, const poly_native_kernel_t *k) {
 
 /* Moves workers that were last seen on the processor of the caller, or of another worker, to those that are left, if the caller may use any. */
 static void keep_apart(int workers) {
-  cpu_set_t free;
-  int known = 0, taken[POLY_MAX_THREADS], n = 0;
-  taken[n++] = sched_getcpu();
+  cpu_set_t taken, left, both;
+  int here = sched_getcpu();
+  CPU_ZERO(&taken);
+  if (here >= 0) CPU_SET(here, &taken);
   for (int i = 0; i < workers; i++) {
     struct worker *w = &pool.worker[i];
-    int at = atomic_load_explicit(&w->processor, memory_order_relaxed), meets = 0;
-    for (int j = 0; j < n && !meets; j++) meets = taken[j] == at;
-    if (!meets || at < 0 || atomic_load(&w->id) == 0) {
-      taken[n++] = at;
+    int at = atomic_load_explicit(&w->processor, memory_order_relaxed);
+    pid_t id = atomic_load(&w->id);
+    if (id == 0 || at < 0) continue;
+    if (!CPU_ISSET(at, &taken)) {
+      CPU_SET(at, &taken);
       continue;
     }
-    if (!known && sched_getaffinity(0, sizeof free, &free) != 0) return;
-    known = 1;
-    cpu_set_t left = free;
-    for (int j = 0; j < n; j++)
-      if (taken[j] >= 0) CPU_CLR(taken[j], &left);
+    if (sched_getaffinity(0, sizeof left, &left) != 0) return;
+    CPU_AND(&both, &left, &taken);
+    CPU_XOR(&left, &left, &both);
     if (CPU_COUNT(&left) == 0) return;
     atomic_store_explicit(&w->processor, -1, memory_order_relaxed);
-    sched_setaffinity(atomic_load(&w->id), sizeof left, &left);
+    sched_setaffinity(id, sizeof left, &left);
   }
 }
 

@@ -71,14 +71,14 @@ func TestThreadsKeepApart(t *testing.T) {
 		var here unix.CPUSet
 		var processor uint32
 		if _, _, errno := unix.Syscall(unix.SYS_GETCPU, uintptr(unsafe.Pointer(&processor)), 0, 0); errno != 0 {
-			t.Skip(errno)
+			t.Skipf("the system does not tell the processor of a thread: %v", errno)
 		}
 		at := int(processor)
 		here.Set(at)
 		ids := workers(t)
 		for _, id := range ids {
 			if err := unix.SchedSetaffinity(id, &here); err != nil {
-				t.Skip(err)
+				t.Skipf("threads may not be bound to processors here: %v", err)
 			}
 		}
 		for range 1000 {

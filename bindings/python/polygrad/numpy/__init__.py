@@ -532,13 +532,16 @@ def vectorize(
     """
     inner = [0 if core == "()" else core.count(",") + 1 for core in _cores(signature)]
 
-    def mapped(*args: Any, **kwargs: Any) -> Any:
+    def vectorized(*args: Any, **kwargs: Any) -> Any:
         names: list[Any] = [*range(len(args)), *kwargs]
         given = dict(zip(names, [*args, *kwargs.values()]))
         varied = [name for name in names if name not in excluded]
         xs, axes = _arrays([given[name] for name in varied]), inner or [0] * len(varied)
         if len(axes) != len(xs):
             raise wrong("signature", signature, f"one of {len(xs)} arrays")
+        for i, (x, n) in enumerate(zip(xs, axes)):
+            if x.ndim < n:
+                raise wrong(f"args[{i}]", f"an array of shape {x.shape}", f"{n} or more axes")
         cores = [x.shape[x.ndim - n :] for x, n in zip(xs, axes)]
         outer = broadcast_shapes(*[x.shape[: x.ndim - n] for x, n in zip(xs, axes)])
 
@@ -550,7 +553,7 @@ def vectorize(
             f = vmap(f)
         return f(*[_operations.broadcast_to(x, (*outer, *core)) for x, core in zip(xs, cores)])
 
-    return mapped
+    return vectorized
 
 
 def _cores(signature: str | None) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -88,11 +89,8 @@ def histogramdd(
     assert inside is not None
     floating = (x * 1.0).dtype
     count = inside.cast(floating) if weights is None else inside.where(array(weights), 0)
-    total = 1
-    for n in sizes:
-        total *= n
     flat = _operations.ravel_multi_index(places, sizes)
-    counts = _operations.bincount(flat, count, length=total).reshape(sizes)
+    counts = _operations.bincount(flat, count, length=math.prod(sizes)).reshape(sizes)
     if density:
         counts = counts / counts.sum()
         for i, e in enumerate(edges):

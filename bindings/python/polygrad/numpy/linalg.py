@@ -120,7 +120,10 @@ def eigh(a: Operand, UPLO: str = "L") -> EighResult:
 
 
 def eigvalsh(a: Operand, UPLO: str = "L") -> Tensor:
-    """Return the eigenvalues of symmetric matrices in ascending order; UPLO is that of eigh."""
+    """Return the eigenvalues (…, n) of symmetric matrices (…, n, n) in ascending order.
+
+    UPLO is that of eigh.
+    """
     return _linalg.eigvalsh(a, _upper(UPLO))
 
 
@@ -160,7 +163,8 @@ def svd(
 def lstsq(a: Operand, b: Operand, rcond: float | None = None) -> tuple[Tensor, ...]:
     """Return the least squares solution x of a x = b, residuals (k), rank and singular values.
 
-    Singular values up to rcond times the greatest count as 0.
+    a is (m, n), b (m) or (m, k), x (n) or (n, k); k is 1 for a vector. Singular values up to rcond
+    times the greatest count as 0.
     """
     x, residuals, rank, s = _linalg.lstsq(a, b, rcond)
     return x, residuals.reshape(-1), rank, s
@@ -169,7 +173,7 @@ def lstsq(a: Operand, b: Operand, rcond: float | None = None) -> tuple[Tensor, .
 def pinv(
     a: Operand, rcond: Any = None, hermitian: bool = False, *, rtol: Operand | None = None
 ) -> Tensor:
-    """Return the inverse of Moore and Penrose.
+    """Return the inverse of Moore and Penrose, (…, n, m) for matrices (…, m, n).
 
     Singular values up to rtol, or rcond, times the greatest count as 0, by default the machine
     epsilon times the greater size. hermitian changes nothing.
@@ -182,7 +186,9 @@ def pinv(
 def matrix_rank(
     A: Operand, tol: Any = None, hermitian: bool = False, *, rtol: Operand | None = None
 ) -> Tensor:
-    """Return the number of singular values above tol, or rtol times the greatest, int32.
+    """Return the number of singular values above tol, or rtol times the greatest.
+
+    It is int32, of shape (…) for matrices (…, m, n).
 
     Without both rtol is the machine epsilon times the greater size. hermitian changes nothing.
     """
