@@ -112,11 +112,6 @@ KNOWN = {
     "softplus by 2": Known("2x overflows", lambda x: x > 1e37, WIDE),
     "lerp": Known("torch has one rounding less", lambda x, y: big(x, y) | (np.abs(x) < 1e-2), WIDE),
     "copysign": Known("NaN has no sign", lambda _, y: np.isnan(y), ("bfloat16",)),
-    "pow": Known(
-        "2**(y*log2(x)) rounds beyond the greatest number",
-        lambda x, y: big(x) & (y == 1),
-        ("float64",),
-    ),
     "x ** 0.5": Known("torch: inf in this type only", lambda x: x == -INF, ("float16",)),
 }
 # Functions whose zeros have the sign that IEEE 754 or C says.
