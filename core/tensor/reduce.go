@@ -52,12 +52,15 @@ func sumAs(x *uop.UOp, dt *uop.DType, axes []int, keep bool) *uop.UOp {
 
 func prod(x *uop.UOp, axes []int, keep bool) *uop.UOp { return reduce(uop.Mul, x, axes, keep) }
 
-// accurateProd is prod with a gradient for elements that are 0.
+// accurateProd is prod with a gradient for elements that are 0; products of small floats are rounded once.
 func accurateProd(x *uop.UOp, axes []int, keep bool) *uop.UOp {
-	r := prod(x, axes, keep)
 	if !x.DType.IsFloat() || asTinygrad(x) {
-		return r
+		return prod(x, axes, keep)
 	}
+	if smallFloats[x.DType] {
+		return cast(accurateProd(cast(x, uop.Float32), axes, keep), x.DType)
+	}
+	r := prod(x, axes, keep)
 	if axes == nil {
 		axes = countTo(len(x.Shape()))
 	}

@@ -24,9 +24,6 @@ func cumulate(x *uop.UOp, axis int, op uop.Op, withInitial bool) *uop.UOp {
 		r = maxOf(windows, axes, false)
 	default:
 		r = accurateProd(windows, axes, false)
-		if smallFloats[x.DType] {
-			r = cast(accurateProd(cast(windows, uop.Float32), axes, false), x.DType)
-		}
 	}
 	return transpose(r, axis, -1)
 }

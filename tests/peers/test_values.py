@@ -324,6 +324,11 @@ def along(name: str, other: str = "", **options: Any) -> Case:
     return at(name, lambda x: getattr(x, name)(axis=1), lambda x: theirs(x, dim=1, **options))
 
 
+def wide(x: Any) -> Any:
+    """Return float32, or float64 for that."""
+    return torch.promote_types(x.dtype, torch.float32)
+
+
 def ordered(name: str, i: int, descending: bool) -> Case:
     """Return a case of values or indices of sort."""
     label = f"sort, {['values', 'indices'][i]}, descending {descending}"
@@ -336,10 +341,9 @@ def ordered(name: str, i: int, descending: bool) -> Case:
 
 
 ROWS = [
-    *(
-        along(n, o)
-        for n, o in (("sum", ""), ("mean", ""), ("max", "amax"), ("min", "amin"), ("prod", ""))
-    ),
+    *(along(n, o) for n, o in (("sum", ""), ("mean", ""), ("max", "amax"), ("min", "amin"))),
+    # In float16 torch's products round at each step on some processors.
+    at("prod", lambda x: x.prod(1), lambda x: x.prod(1, dtype=wide(x)).to(x.dtype)),
     *(along(n) for n in ("all", "any", "argmax", "argmin")),
     *(along(n) for n in ("var", "std", "softmax", "log_softmax", "logsumexp", "cumsum", "cumprod")),
     along("logcumsumexp"),
