@@ -2,6 +2,7 @@ package webgpu
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -90,6 +91,9 @@ type limits struct {
 // Limits of a workgroup up to which more serves: other workgroups wait for a processor's memory meanwhile.
 const mostInvocations, mostShared = 256, 32 << 10
 
+// llvmpipeIterations is after how many iterations of all of its loops llvmpipe ends each of them in an invocation, without an error.
+const llvmpipeIterations = 65535
+
 // Device is the device "webgpu". If its adapter is lost, another one is opened at the next use: programs go on, memory has no contents.
 type Device struct {
 	target *lower.Target
@@ -143,6 +147,9 @@ func (d *Device) For(kind string) {
 func machineOf(l *limits, kind string) ir.Machine {
 	m := ir.WebGPU
 	m.Group, m.Shared, m.Subgroups = min(l.invocations, mostInvocations), min(l.shared, mostShared), l.subgroups
+	if strings.Contains(l.name, "llvmpipe") {
+		m.Iterations = llvmpipeIterations
+	}
 	switch kind {
 	case "cpu":
 		m.Workgroups, m.Shared = 4, 0

@@ -104,11 +104,10 @@ func (w *writer) loop(l *ir.Loop) {
 	if l.Count.Op == ir.Const && l.Count.Bits == 1 {
 		w.singleTrip[l.Iter] = true
 		w.line("{ // %s", l.Label)
-		w.indent++
-		w.body(l)
+		w.body(l, "")
 		return
 	}
-	tiles := w.tilesOf(l)
+	tiles, condition := w.tilesOf(l), ""
 	if len(tiles) > 0 {
 		count, from := int64(l.Count.Bits), i+"_from"
 		w.line("for (var %s = 0i; %s < %di; %s += %di) {", from, from, count, from, tileSteps)
@@ -122,30 +121,46 @@ func (w *writer) loop(l *ir.Loop) {
 		if count%tileSteps != 0 {
 			end = fmt.Sprintf("min(%s, %di)", end, count)
 		}
-		w.line("for (var %s = %s; %s < %s; %s++) { // %s", i, from, i, end, i, l.Label)
-		w.indent++
-		for _, t := range tiles {
-			w.read(t, fmt.Sprintf("(%s - %s)", i, from))
-		}
+		condition = fmt.Sprintf("%s < %s", i, end)
+		w.line("for (var %s = %s; %s; %s++) { // %s", i, from, condition, i, l.Label)
 		defer func() {
 			w.indent--
 			w.line("}")
 		}()
 	} else {
-		w.line("for (var %s = 0i; %s < %s; %s++) { // %s", i, i, w.ref(l.Count), i, l.Label)
-		w.indent++
+		condition = fmt.Sprintf("%s < %s", i, w.ref(l.Count))
+		w.line("for (var %s = 0i; %s; %s++) { // %s", i, condition, i, l.Label)
 	}
-	w.body(l)
+	w.body(l, condition, tiles...)
 }
 
-// body writes an iteration of a loop, up to its end.
-func (w *writer) body(l *ir.Loop) {
+// body writes the body of a loop, up to its end: an iteration, or several where they are counted.
+func (w *writer) body(l *ir.Loop, condition string, tiles ...*tile) {
+	from := w.out.Len()
+	w.indent++
+	for _, t := range tiles {
+		w.read(t, fmt.Sprintf("(%s - %s_from)", name(l.Iter), name(l.Iter)))
+	}
 	w.block(l.Body)
 	for _, p := range l.Phis {
 		w.visit(p.Next)
 	}
 	w.place(l.Body)
 	w.next(l)
+	if w.repetitions > 1 && repeated(l, w.k.Vars) {
+		before, once := w.out.String()[:from], w.out.String()[from:]
+		w.out.Reset()
+		w.out.WriteString(before)
+		for n := range w.repetitions {
+			if n > 0 {
+				w.line("%s++;", name(l.Iter))
+				w.line("if (!(%s)) { break; }", condition)
+			}
+			w.line("{")
+			w.out.WriteString(once)
+			w.line("}")
+		}
+	}
 	w.indent--
 	w.line("}")
 }

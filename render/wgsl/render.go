@@ -52,6 +52,7 @@ func Render(nk *ir.Kernel, m ir.Machine) (k *Kernel, err error) {
 	if !w.lanes {
 		w.findQuads(nk.Root)
 	}
+	w.repetitions = repetitions(nk.Root, nk.Vars, m.Iterations)
 	w.indent++
 	w.block(nk.Root)
 	k.Source = w.header(nk) + w.entry() + w.out.String() + "}\n"
@@ -92,6 +93,8 @@ type writer struct {
 	lanes   bool            // the lanes of vectors are the invocations of a workgroup
 	size    int             // of a workgroup
 	m       ir.Machine
+	// repetitions is how often the bodies of innermost loops are written in an iteration.
+	repetitions int64
 	// subgroups: sums of lanes begin with operations of subgroups.
 	subgroups bool
 	// subgrouped are functions that know the subgroups.

@@ -52,6 +52,8 @@ type Machine struct {
 	Shared int64
 	// Subgroups: invocations exchange values through registers.
 	Subgroups bool
+	// Iterations is how many iterations all loops of an invocation may do, 0 for any number.
+	Iterations int64
 	// Words32: there is no arithmetic on 64 bits. I64 and U64 are only counters and indices, which fit into 32.
 	Words32 bool
 }

@@ -43,7 +43,7 @@ func (d *Device) Fusion() fuse.Options { return device.FusionFor(&ir.WebGPU, d.t
 func machines() []ir.Machine {
 	more, cpu := ir.WebGPU, ir.WebGPU
 	more.F16C, more.Subgroups, more.Shared, more.Workgroups = true, true, 32<<10, 1
-	cpu.Shared = 0
+	cpu.Shared, cpu.Iterations = 0, 1<<12
 	return []ir.Machine{ir.WebGPU, more, cpu}
 }
 
