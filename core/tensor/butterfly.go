@@ -170,7 +170,7 @@ func byMatrices(z complexPlanes, batch, n, beside int64, inverse bool, factor fl
 func passes(x *uop.UOp, numbers uop.Nums, sorts uop.Sorts) *uop.UOp {
 	batch, n, beside, inverse, factor := int64(numbers[0]), int64(numbers[1]), int64(numbers[2]), numbers[3] == 1, math.Float64frombits(uint64(numbers[4]))
 	z := planesOf(x)
-	if sorts == uop.SortsInOrder || sorts == uop.SortsByRow {
+	if sorts == uop.SortsInOrder || sorts.ByRow() {
 		return inBlocks(z, [3]int64{batch, n, beside}, func(z complexPlanes, of [3]int64) *uop.UOp {
 			return byButterflies(z, of[0], of[1], of[2], inverse, factor)
 		})

@@ -102,15 +102,18 @@ func radixSort(rule statedRule, key *uop.UOp, keyBits int64, positions bool, num
 
 // suitsRows reports whether SORT takes less time than passes over digits, of which keys of few bits need few, or than a network if the rows
 // suit one: its rows fit in registers, or keys are sorted alone.
-func suitsRows(x *uop.UOp, axis int, positions, network bool) bool {
+func suitsRows(x *uop.UOp, sorts uop.Sorts, axis int, positions, network bool) bool {
 	s, size := x.Shape(), int64(x.DType.Itemsize())
-	if !isNumbers(s) || size < 4 {
+	if !sorts.ByRow() || !isNumbers(s) || size < 4 {
 		return false
+	}
+	n := s[axis].N
+	if positions && sorts == uop.SortsByHalves {
+		return !network && n <= longForHalves
 	}
 	if !network {
 		return true
 	}
-	n := s[axis].N
 	if positions {
 		size *= 2
 	}
@@ -122,6 +125,9 @@ const fewBits = 16
 
 // sortedInRegisters is how many bytes SORT sorts in registers; fewForRegisters elements leave most of them empty.
 const sortedInRegisters, fewForRegisters = 1 << 10, 48
+
+// longForHalves is the length of rows from which vectors of half the size sort numbers that hold a position in more time than digits do.
+const longForHalves = 1 << 16
 
 // rowSort is radixSort with positions by SORT, of numbers that hold a key and a position.
 func rowSort(key *uop.UOp) (sorted, at *uop.UOp) {

@@ -107,10 +107,10 @@ func (s stated) IsLate(u *uop.UOp, sorts uop.Sorts) bool {
 	case sortedByNetwork, passesOfTransform:
 		return true
 	case sortedByDigits:
-		return sorts == uop.SortsParallel && (s.numbers[0] == 0 || u.Src[1].DType.Itemsize() <= 4) || sorts == uop.SortsByRow && s.numbers[0] == 1 && s.numbers[2] > fewBits && suitsRows(u.Src[1], 1, true, false)
+		return sorts == uop.SortsParallel && (s.numbers[0] == 0 || u.Src[1].DType.Itemsize() <= 4) || s.numbers[0] == 1 && s.numbers[2] > fewBits && suitsRows(u.Src[1], sorts, 1, true, false)
 	case sortedRowsAlone:
 		axis, network := s.numbers[0], s.numbers[2] == 1
-		return sorts == uop.SortsByRow && (axis == 1 || !network) && suitsRows(u.Src[1], axis, false, network)
+		return (axis == 1 || !network) && suitsRows(u.Src[1], sorts, axis, false, network)
 	}
 	return false
 }
@@ -137,7 +137,7 @@ func (s stated) Late(u *uop.UOp, sorts uop.Sorts, made map[*uop.UOp][]*uop.UOp) 
 func (s stated) sorted(key *uop.UOp, sorts uop.Sorts, positions bool) (sorted, at *uop.UOp) {
 	network := s.rule == sortedByNetwork
 	inRows := network && s.numbers[2] == 1
-	if sorts == uop.SortsByRow && positions && suitsRows(key, 1, true, network) && (inRows || !network) {
+	if positions && suitsRows(key, sorts, 1, true, network) && (inRows || !network) {
 		return rowSort(key)
 	}
 	key = transpose(key, 0, 1)

@@ -167,8 +167,12 @@ const (
 	SortsInOrder  Sorts = iota // loops whose iterations run in order
 	SortsParallel              // loops whose iterations are independent
 	SortsByRow                 // SORT
+	SortsByHalves              // SORT by vectors of half the size, which takes twice as long
 	SortsUnfused               // loops whose iterations run in order; kernels are not fused
 )
+
+// ByRow reports whether the device has SORT.
+func (s Sorts) ByRow() bool { return s == SortsByRow || s == SortsByHalves }
 
 // OpByName finds an operation by its upper-case name.
 func OpByName(name string) (Op, bool) { o, ok := opByName[name]; return o, ok }

@@ -91,7 +91,7 @@ func (d *Device) Target() *lower.Target { return d.target }
 // Fusion are the limits of fusion.
 func (d *Device) Fusion() fuse.Options {
 	o := device.FusionFor(&d.machine, d.Target())
-	o.SortsRows = d.features.AVX512
+	o.SortsRows, o.HalfVectors = d.features.AVX2, !d.features.AVX512
 	return o
 }
 
@@ -163,7 +163,7 @@ type made struct {
 
 func (d *Device) render(p *lower.Program, c plan.Choice) (m made, err error) {
 	if s := p.Sort(); s != nil {
-		m.sorting = sorting(p.Name, s)
+		m.sorting = d.sorting(p.Name, s)
 		m.specs, err = m.sorting.Specs()
 		return m, err
 	}
@@ -188,8 +188,8 @@ func (d *Device) render(p *lower.Program, c plan.Choice) (m made, err error) {
 }
 
 // sorting is the kernel of a SORT.
-func sorting(name string, s *lower.Sorting) *code.Sorting {
-	out := &code.Sorting{Name: name, Rows: s.Rows, Length: s.Length, Bytes: s.DType.Itemsize()}
+func (d *Device) sorting(name string, s *lower.Sorting) *code.Sorting {
+	out := &code.Sorting{Name: name, Rows: s.Rows, Length: s.Length, Bytes: s.DType.Itemsize(), Vector: 4 * d.machine.Lanes}
 	switch {
 	case s.DType.IsFloat():
 		out.Kind = code.SortFloats
@@ -205,7 +205,7 @@ func sorting(name string, s *lower.Sorting) *code.Sorting {
 // List is the machine code of a kernel in assembler syntax, with the minimal time of its blocks.
 func (d *Device) List(p *lower.Program) (language, code string, err error) {
 	if s := p.Sort(); s != nil {
-		return "C", fmt.Sprintf("poly_native_sort%d(args, %d, %d)", 8*s.DType.Itemsize(), s.Length, sorting(p.Name, s).Kind), nil
+		return "C", fmt.Sprintf("poly_native_sort_%s_%d(args, %d, %d)", d.machine.Name, 8*s.DType.Itemsize(), s.Length, d.sorting(p.Name, s).Kind), nil
 	}
 	k, _, err := nest.CompileAs(p.Name, p.Linear, d.machine, d.tuner.Choice(p))
 	if err != nil {

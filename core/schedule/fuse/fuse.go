@@ -36,8 +36,8 @@ type Options struct {
 	HostTypes func(dt *uop.DType) bool
 	// Invocations: the iterations of a kernel run in parallel and cannot depend on each other.
 	Invocations bool
-	// SortsRows: the device has SORT.
-	SortsRows bool
+	// SortsRows: the device has SORT, with HalfVectors by vectors of half the size of others.
+	SortsRows, HalfVectors bool
 	// Cycles estimates how many cycles a run of a kernel takes one thread, as the kernel is laid out, and how many of them are for elements
 	// that are loaded, stored or moved one by one; nil for devices that cannot tell. ok is false if that depends on its arguments.
 	Cycles func(kernel *uop.UOp) (all, oneByOne float64, ok bool)
@@ -56,6 +56,8 @@ func (o *Options) Sorts() uop.Sorts {
 		return uop.SortsUnfused
 	case o.Invocations:
 		return uop.SortsParallel
+	case o.SortsRows && o.HalfVectors:
+		return uop.SortsByHalves
 	case o.SortsRows:
 		return uop.SortsByRow
 	}

@@ -16,13 +16,14 @@ import (
 	"polygrad/exec/pages"
 )
 
-// Sorting is a kernel that sorts rows of Length numbers of Bytes bytes, 4 or 8: its buffers are the sorted numbers, and the others. It
-// needs AVX-512.
+// Sorting is a kernel that sorts rows of Length numbers of Bytes bytes, 4 or 8: its buffers are the sorted numbers, and the others.
 type Sorting struct {
 	Name         string
 	Rows, Length int64
 	Bytes        int
 	Kind         SortKind
+	// Vector is the size of vectors in bytes: 64, which needs AVX-512, or 32, which needs AVX2.
+	Vector int
 }
 
 // SortKind are kinds of numbers, unsigned ones otherwise, and their order; NaN is the greatest number.
@@ -39,20 +40,14 @@ const sharedFrom = 1 << 16
 
 // Specs is the code: one kernel, or those of NewShared.
 func (s Sorting) Specs() ([]Spec, error) {
-	var rows, shared C.uintptr_t
-	switch s.Bytes {
-	case 4:
-		rows, shared = C.poly_native_sort_address32(), C.poly_native_sort_shared_address32()
-	case 8:
-		rows, shared = C.poly_native_sort_address64(), C.poly_native_sort_shared_address64()
-	default:
+	if s.Bytes != 4 && s.Bytes != 8 {
 		return nil, fmt.Errorf("code.Sorting: %s: got numbers of %d bytes, expected 4 or 8", s.Name, s.Bytes)
 	}
 	bytes := float64(s.Rows * s.Length * int64(s.Bytes))
 	passes := float64(max(1, bits.Len64(uint64(s.Length))-7))
 	if s.Rows >= int64(threads) || s.Length < sharedFrom {
 		return []Spec{{
-			Name: s.Name, Text: s.call(rows, 0), Buffers: 2, Items: s.Rows, Scratch: s.Length * int64(s.Bytes), Calls: true,
+			Name: s.Name, Text: s.call(0, 0), Buffers: 2, Items: s.Rows, Scratch: s.Length * int64(s.Bytes), Calls: true,
 			Flops: bytes * (2 + 2*passes), Bytes: bytes * (1 + passes),
 		}}, nil
 	}
@@ -60,7 +55,7 @@ func (s Sorting) Specs() ([]Spec, error) {
 	var out []Spec
 	for step, work := range []float64{1 / float64(s.Length), 1, 2, 1 + passes} {
 		spec := Spec{
-			Name: fmt.Sprint(s.Name, "_", step), Text: s.call(shared, step), Buffers: 4, Items: s.parts(), Calls: true,
+			Name: fmt.Sprint(s.Name, "_", step), Text: s.call(1, step), Buffers: 4, Items: s.parts(), Calls: true,
 			Flops: bytes * 2 * work, Bytes: bytes * work,
 		}
 		if step == 0 {
@@ -79,8 +74,9 @@ func (s Sorting) parts() int64 {
 	return int64(min(2*threads, C.POLY_MOST_PARTS))
 }
 
-// call is code that calls a function with four more arguments.
-func (s Sorting) call(entry C.uintptr_t, step int) []byte {
+// call is code that calls a function with four more arguments: that of rows, or of a step of threads that share one.
+func (s Sorting) call(shared, step int) []byte {
+	entry := C.poly_native_sort_address(C.int(s.Vector), C.int(s.Bytes), C.int(shared))
 	// mov rsi, length; mov edx, kind; mov ecx, parts; mov r8d, step; mov rax, entry; jmp rax
 	text := binary.LittleEndian.AppendUint64([]byte{0x48, 0xbe}, uint64(s.Length))
 	text = binary.LittleEndian.AppendUint32(append(text, 0xba), uint32(s.Kind))

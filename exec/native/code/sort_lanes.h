@@ -1,15 +1,15 @@
-/* Included by sort.c once for each type of numbers: LANES of them, each a NUMBER, are a vector.
+/* Included once for each instruction set and type of numbers (sort_avx512.c, sort_avx2.c): LANES of them, each a NUMBER, are a vector V.
  *
  * A part of a row is split by a pivot into two buffers, of which one may be where it was. Up to ROWS vectors are
  * sorted in registers: each lane by a network of comparisons, then neighbouring lanes are merged into sequences of twice the length.
  *
- * What is sorted are keys, unsigned numbers in the order of elements: the first pass over elements makes them, and what stores sorted keys makes
+ * What is sorted are keys, signed numbers in the order of elements: the first pass over elements makes them, and what stores sorted keys makes
  * elements again. */
 
 enum { NAME(ROWS) = 16, NAME(SMALL) = NAME(ROWS) * LANES };
 
-#define V __m512i
-#define MOST ((NUMBER)-1)
+#define LEAST ((NUMBER)((uint64_t)1 << (8 * sizeof(NUMBER) - 1)))
+#define MOST ((NUMBER)~LEAST)
 
 /* How keys are made of elements: NaN becomes one NaN, bits of negative elements are flipped, then those of all. */
 typedef struct {
@@ -17,47 +17,25 @@ typedef struct {
 } NAME(form);
 
 static NAME(form) NAME(form_of)(unsigned kind) {
-  NUMBER top = ~(MOST >> 1);
-  NAME(form) f = {kind & POLY_FLOATS ? MOST >> 1 : 0, kind & (POLY_FLOATS | POLY_SIGNED) ? top : 0, MOST, 0};
-  if (kind & POLY_DESCENDING) f.all ^= MOST;
+  NAME(form) f = {kind & POLY_FLOATS ? MOST : 0, kind & (POLY_FLOATS | POLY_SIGNED) ? 0 : LEAST, MOST, 0};
+  if (kind & POLY_DESCENDING) f.all = (NUMBER)~f.all;
   if (kind & POLY_FLOATS) f.most = INFINITE, f.nan = NAN_BITS;
   return f;
 }
 
+ALWAYS V NAME(flip_negative)(V v, const NAME(form) *f) { return XOR(v, AND(NAME(signs)(v), SET1(f->negative))); }
+
 ALWAYS V NAME(keys)(V v, const NAME(form) *f) {
-  MASK nan = COMPARE(_mm512_cmpgt)(_mm512_and_si512(v, SET1(MOST >> 1)), SET1(f->most));
-  v = OF(_mm512_mask_mov)(v, nan, SET1(f->nan));
-  V negative = OF(_mm512_srai)(v, 8 * sizeof(NUMBER) - 1);
-  return _mm512_xor_si512(_mm512_xor_si512(v, _mm512_and_si512(negative, SET1(f->negative))), SET1(f->all));
+  v = NAME(where_greater)(AND(v, SET1(MOST)), SET1(f->most), SET1(f->nan), v);
+  return XOR(NAME(flip_negative)(v, f), SET1(f->all));
 }
 
-ALWAYS V NAME(elements)(V v, const NAME(form) *f) {
-  v = _mm512_xor_si512(v, SET1(f->all));
-  V negative = OF(_mm512_srai)(v, 8 * sizeof(NUMBER) - 1);
-  return _mm512_xor_si512(v, _mm512_and_si512(negative, SET1(f->negative)));
-}
-
-ALWAYS V NAME(at_lanes)(int flipped) {
-#if LANES == 16
-  return _mm512_xor_si512(_mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15), SET1(flipped));
-#else
-  return _mm512_xor_si512(_mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7), SET1(flipped));
-#endif
-}
-
-/* The lanes that have a bit of their number set. */
-ALWAYS MASK NAME(upper)(int bit) {
-  return (MASK)(bit == 1 ? 0xaaaa : bit == 2 ? 0xcccc : bit == 4 ? 0xf0f0 : 0xff00);
-}
-
-ALWAYS V NAME(pick)(V lower, V upper, int bit) {
-  return OF(_mm512_mask_mov)(lower, NAME(upper)(bit), upper);
-}
+ALWAYS V NAME(elements)(V v, const NAME(form) *f) { return NAME(flip_negative)(XOR(v, SET1(f->all)), f); }
 
 ALWAYS void NAME(exchange)(V *v, int i, int j) {
   V a = v[i], b = v[j];
-  v[i] = OF_UNSIGNED(_mm512_min)(a, b);
-  v[j] = OF_UNSIGNED(_mm512_max)(a, b);
+  v[i] = NAME(lesser)(a, b);
+  v[j] = NAME(greater)(a, b);
 }
 
 /* Sorts each lane of so many vectors. */
@@ -85,25 +63,22 @@ ALWAYS void NAME(sort_lanes)(V *v, int rows) {
 #undef E
 }
 
+/* The lesser of two in lanes without a bit of their number, the greater ones in the others. */
+ALWAYS V NAME(halves)(V a, V b, int bit) { return NAME(pick)(NAME(lesser)(a, b), NAME(greater)(a, b), bit); }
+
 /* Lanes that differ in a bit below 2 * lanes become one sequence: the second half is read from its end. */
 ALWAYS void NAME(join_lanes)(V *v, int rows, int lanes) {
-  V back = NAME(at_lanes)(2 * lanes - 1);
 #pragma GCC unroll 16
   for (int i = 0; i < (rows + 1) / 2; i++) {
     int j = rows - 1 - i;
     V a = v[i], b = v[j];
-    V p = OF(_mm512_permutexvar)(back, b), q = OF(_mm512_permutexvar)(back, a);
-    v[i] = NAME(pick)(OF_UNSIGNED(_mm512_min)(a, p), OF_UNSIGNED(_mm512_max)(a, p), lanes);
-    v[j] = NAME(pick)(OF_UNSIGNED(_mm512_min)(b, q), OF_UNSIGNED(_mm512_max)(b, q), lanes);
+    v[i] = NAME(halves)(a, NAME(across)(b, 2 * lanes - 1), lanes);
+    v[j] = NAME(halves)(b, NAME(across)(a, 2 * lanes - 1), lanes);
   }
 #pragma GCC unroll 4
   for (int bit = lanes / 2; bit > 0; bit /= 2) {
-    V other = NAME(at_lanes)(bit);
 #pragma GCC unroll 16
-    for (int i = 0; i < rows; i++) {
-      V p = OF(_mm512_permutexvar)(other, v[i]);
-      v[i] = NAME(pick)(OF_UNSIGNED(_mm512_min)(v[i], p), OF_UNSIGNED(_mm512_max)(v[i], p), bit);
-    }
+    for (int i = 0; i < rows; i++) v[i] = NAME(halves)(v[i], NAME(across)(v[i], bit), bit);
   }
 #pragma GCC unroll 4
   for (int distance = rows / 2; distance > 0; distance /= 2) {
@@ -115,20 +90,11 @@ ALWAYS void NAME(join_lanes)(V *v, int rows, int lanes) {
 
 /* Puts the elements of the lanes, one lane after the other, in the order of vectors. */
 ALWAYS void NAME(transpose)(V *v, int rows) {
-#if LANES == 16
-  V low = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
-#else
-  V low = _mm512_setr_epi64(0, 8, 1, 9, 2, 10, 3, 11);
-#endif
-  V high = _mm512_add_epi32(low, OF(_mm512_maskz_set1)((MASK)-1, LANES / 2));
   V w[NAME(ROWS)];
 #pragma GCC unroll 4
   for (int step = 1; step < rows; step *= 2) {
 #pragma GCC unroll 16
-    for (int i = 0; i < rows / 2; i++) {
-      w[2 * i] = OF(_mm512_permutex2var)(v[i], low, v[i + rows / 2]);
-      w[2 * i + 1] = OF(_mm512_permutex2var)(v[i], high, v[i + rows / 2]);
-    }
+    for (int i = 0; i < rows / 2; i++) NAME(interleave)(v[i], v[i + rows / 2], &w[2 * i], &w[2 * i + 1]);
 #pragma GCC unroll 16
     for (int i = 0; i < rows; i++) v[i] = w[i];
   }
@@ -136,32 +102,25 @@ ALWAYS void NAME(transpose)(V *v, int rows) {
 
 ALWAYS void NAME(sort_vectors)(V *v, int rows) {
   NAME(sort_lanes)(v, rows);
-  NAME(join_lanes)(v, rows, 1);
-  NAME(join_lanes)(v, rows, 2);
-  NAME(join_lanes)(v, rows, 4);
-  if (LANES == 16) NAME(join_lanes)(v, rows, LANES / 2);
+#pragma GCC unroll 4
+  for (int lanes = 1; lanes < LANES; lanes *= 2) NAME(join_lanes)(v, rows, lanes);
   NAME(transpose)(v, rows);
 }
-
-ALWAYS MASK NAME(first)(uint64_t n) { return (MASK)_bzhi_u32(0xffff, n > LANES ? LANES : (unsigned)n); }
 
 /* Sorts up to so many vectors in registers, of which keys are made, or were. */
 ALWAYS void NAME(in_registers)(const NUMBER *from, NUMBER *to, uint64_t n, int rows, const NAME(form) *f, int made) {
   V v[NAME(ROWS)];
   uint64_t whole = n / LANES;
-  MASK last = NAME(first)(n % LANES);
 #pragma GCC unroll 16
   for (int i = 0; i < rows; i++) {
-    if (i < rows / 2 || (uint64_t)i < whole)
-      v[i] = _mm512_loadu_si512(from + i * LANES);
-    else
-      v[i] = OF(_mm512_mask_loadu)(SET1(MOST), (uint64_t)i == whole ? last : 0, from + i * LANES);
-  }
-  if (!made) {
-#pragma GCC unroll 16
-    for (int i = 0; i < rows; i++) {
-      MASK there = (uint64_t)i < whole ? (MASK)-1 : (uint64_t)i == whole ? last : 0;
-      v[i] = OF(_mm512_mask_mov)(SET1(MOST), there, NAME(keys)(v[i], f));
+    if (i < rows / 2 || (uint64_t)i < whole) {
+      v[i] = LOAD(from + i * LANES);
+      if (!made) v[i] = NAME(keys)(v[i], f);
+    } else if ((uint64_t)i == whole && n % LANES) {
+      v[i] = NAME(load_first)(from + i * LANES, n % LANES);
+      v[i] = NAME(where_first)(n % LANES, made ? v[i] : NAME(keys)(v[i], f), SET1(MOST));
+    } else {
+      v[i] = SET1(MOST);
     }
   }
   NAME(sort_vectors)(v, rows);
@@ -169,9 +128,9 @@ ALWAYS void NAME(in_registers)(const NUMBER *from, NUMBER *to, uint64_t n, int r
   for (int i = 0; i < rows; i++) {
     v[i] = NAME(elements)(v[i], f);
     if (i < rows / 2 || (uint64_t)i < whole)
-      _mm512_storeu_si512(to + i * LANES, v[i]);
+      STORE(to + i * LANES, v[i]);
     else if ((uint64_t)i == whole)
-      OF(_mm512_mask_storeu)(to + i * LANES, last, v[i]);
+      NAME(store_first)(to + i * LANES, v[i], n % LANES);
   }
 }
 
@@ -194,25 +153,27 @@ static NUMBER NAME(pivot)(const NUMBER *from, uint64_t n, const NAME(form) *f, i
   int chunks = n < MANY ? 3 : 9;
   V v[9];
   uint64_t seed = n, step = (n - LANES) / (unsigned)chunks;
-  for (int i = 0; i < chunks; i++) v[i] = _mm512_loadu_si512(from + step * (unsigned)i + below(step, &seed));
+  for (int i = 0; i < chunks; i++) v[i] = LOAD(from + step * (unsigned)i + below(step, &seed));
   for (int i = 0; !made && i < chunks; i++) v[i] = NAME(keys)(v[i], f);
   for (; chunks > 1; chunks /= 3) {
     for (int i = 0; i < chunks / 3; i++) {
       V a = v[3 * i], b = v[3 * i + 1], c = v[3 * i + 2];
-      V least = OF_UNSIGNED(_mm512_min)(a, b), most = OF_UNSIGNED(_mm512_max)(a, b);
-      v[i] = OF_UNSIGNED(_mm512_max)(least, OF_UNSIGNED(_mm512_min)(most, c));
+      v[i] = NAME(greater)(NAME(lesser)(a, b), NAME(lesser)(NAME(greater)(a, b), c));
     }
   }
   NAME(sort_vectors)(v, 1);
   NUMBER sorted[LANES];
-  _mm512_storeu_si512(sorted, v[0]);
+  STORE(sorted, v[0]);
   return sorted[LANES / 2 - 1];
 }
 
-/* Writes the numbers that a mask names, and nothing behind them. */
-ALWAYS NUMBER *NAME(append)(NUMBER *to, V v, MASK m) {
+/* Writes the numbers that a mask names, and nothing from a limit on. */
+ALWAYS NUMBER *NAME(append)(NUMBER *to, const NUMBER *limit, V v, unsigned m) {
   unsigned k = (unsigned)_mm_popcnt_u32(m);
-  OF(_mm512_mask_storeu)(to, NAME(first)(k), OF(_mm512_maskz_compress)(m, v));
+  if (limit - to >= LANES)
+    STORE(to, NAME(compress)(v, m));
+  else
+    NAME(store_first)(to, NAME(compress)(v, m), k);
   return to + k;
 }
 
@@ -221,36 +182,36 @@ ALWAYS NUMBER *NAME(append)(NUMBER *to, V v, MASK m) {
 ALWAYS uint64_t NAME(split)(const NUMBER *from, NUMBER *low, NUMBER *high, uint64_t n, NUMBER pivot, int equal, const NAME(form) *f) {
   V p = SET1(pivot);
   const NUMBER *begin = low;
-#define SPLIT(v)                                                                \
-  do {                                                                          \
-    if (f) v = NAME(keys)(v, f);                                                \
-    MASK m = equal ? COMPARE(_mm512_cmple)(v, p) : COMPARE(_mm512_cmplt)(v, p); \
-    unsigned k = (unsigned)_mm_popcnt_u32(m);                                   \
-    _mm512_storeu_si512(low, OF(_mm512_maskz_compress)(m, v));                  \
-    _mm512_storeu_si512(high, OF(_mm512_maskz_compress)((MASK)~m, v));          \
-    low += k;                                                                   \
-    high += LANES - k;                                                          \
+#define SPLIT(v)                                                   \
+  do {                                                             \
+    if (f) v = NAME(keys)(v, f);                                   \
+    unsigned m = equal ? NAME(at_most)(v, p) : NAME(below)(v, p);  \
+    unsigned k = (unsigned)_mm_popcnt_u32(m);                      \
+    STORE(low, NAME(compress)(v, m));                              \
+    STORE(high, NAME(compress)(v, m ^ ((1u << LANES) - 1)));       \
+    low += k;                                                      \
+    high += LANES - k;                                             \
   } while (0)
   uint64_t i = 0;
   for (; i + 4 * LANES <= n; i += 4 * LANES) {
-    V a = _mm512_loadu_si512(from + i), b = _mm512_loadu_si512(from + i + LANES);
-    V c = _mm512_loadu_si512(from + i + 2 * LANES), d = _mm512_loadu_si512(from + i + 3 * LANES);
+    V a = LOAD(from + i), b = LOAD(from + i + LANES);
+    V c = LOAD(from + i + 2 * LANES), d = LOAD(from + i + 3 * LANES);
     SPLIT(a);
     SPLIT(b);
     SPLIT(c);
     SPLIT(d);
   }
   for (; i + LANES <= n; i += LANES) {
-    V a = _mm512_loadu_si512(from + i);
+    V a = LOAD(from + i);
     SPLIT(a);
   }
 #undef SPLIT
-  MASK there = NAME(first)(n - i);
-  V v = OF(_mm512_maskz_loadu)(there, from + i);
+  unsigned there = (1u << (n - i)) - 1;
+  V v = NAME(load_first)(from + i, n - i);
   if (f) v = NAME(keys)(v, f);
-  MASK m = there & (equal ? COMPARE(_mm512_cmple)(v, p) : COMPARE(_mm512_cmplt)(v, p));
-  low = NAME(append)(low, v, m);
-  NAME(append)(high, v, there & (MASK)~m);
+  unsigned m = there & (equal ? NAME(at_most)(v, p) : NAME(below)(v, p));
+  low = NAME(append)(low, low, v, m);
+  NAME(append)(high, high, v, there & ~m);
   return (uint64_t)(low - begin);
 }
 
@@ -275,10 +236,9 @@ static void __attribute__((noinline)) NAME(heap_sort)(NUMBER *x, uint64_t n) {
 }
 
 ALWAYS void NAME(store_elements)(NUMBER *to, const NUMBER *from, uint64_t n, const NAME(form) *f) {
-  for (uint64_t i = 0; i < n; i += LANES) {
-    MASK there = NAME(first)(n - i);
-    OF(_mm512_mask_storeu)(to + i, there, NAME(elements)(OF(_mm512_maskz_loadu)(there, from + i), f));
-  }
+  uint64_t i = 0;
+  for (; i + LANES <= n; i += LANES) STORE(to + i, NAME(elements)(LOAD(from + i), f));
+  NAME(store_first)(to + i, NAME(elements)(NAME(load_first)(from + i, n - i), f), n - i);
 }
 
 /* Sorts n elements into a buffer, by way of another one; from, which has elements or the keys made of them, is one of the two, or read only. */
@@ -313,7 +273,7 @@ void NAME(poly_native_sort)(const uint64_t *args, uint64_t n, unsigned kind) {
   const NUMBER *from = (const NUMBER *)(uintptr_t)args[1];
   NAME(form) f = NAME(form_of)(kind);
   for (uint64_t row = args[2]; row < args[2] + args[3]; row++)
-    NAME(sort_part)(from + row * n, to + row * n, other, n, NAME(depth)(n), &f, f.all == 0);
+    NAME(sort_part)(from + row * n, to + row * n, other, n, NAME(depth)(n), &f, (f.all | f.negative) == 0);
 }
 
 /* Elements from all over a row, sorted, say where parts end: the greatest keys of all but the last one. */
@@ -323,23 +283,23 @@ static void NAME(choose)(const NUMBER *from, uint64_t n, NUMBER *pivots, uint64_
   uint64_t seed = n, step = n / SAMPLES;
   for (uint64_t i = 0; i < SAMPLES; i++) some[i] = from[step * i + below(step, &seed)];
   NAME(sort_part)(some, some, other, SAMPLES, NAME(depth)(SAMPLES), f, 0);
-  for (uint64_t i = 0; i < SAMPLES; i += LANES) _mm512_storeu_si512(some + i, NAME(keys)(_mm512_loadu_si512(some + i), f));
+  for (uint64_t i = 0; i < SAMPLES; i += LANES) STORE(some + i, NAME(keys)(LOAD(some + i), f));
   for (uint64_t i = 1; i < parts; i++) pivots[i - 1] = some[SAMPLES / parts * i];
 }
 
 /* Counts how many of n elements belong to each part, or appends their keys to the parts. */
 ALWAYS void NAME(distribute)(const NUMBER *from, uint64_t n, const NUMBER *pivots, uint64_t parts, uint64_t *counts, NUMBER **ends,
-                             const NAME(form) *f) {
+                             NUMBER *const *limits, const NAME(form) *f) {
   for (uint64_t i = 0; i < n; i += LANES) {
-    MASK left = NAME(first)(n - i);
-    V v = NAME(keys)(OF(_mm512_maskz_loadu)(left, from + i), f);
+    unsigned count = n - i < LANES ? (unsigned)(n - i) : LANES, left = (1u << count) - 1;
+    V v = NAME(keys)(count == LANES ? LOAD(from + i) : NAME(load_first)(from + i, count), f);
     for (uint64_t part = 0; part < parts; part++) {
-      MASK m = part == parts - 1 ? left : left & COMPARE(_mm512_cmple)(v, SET1(pivots[part]));
+      unsigned m = part == parts - 1 ? left : left & NAME(at_most)(v, SET1(pivots[part]));
       if (ends)
-        ends[part] = NAME(append)(ends[part], v, m);
+        ends[part] = NAME(append)(ends[part], limits[part], v, m);
       else
         counts[part] += (unsigned)_mm_popcnt_u32(m);
-      left &= (MASK)~m;
+      left &= ~m;
     }
   }
 }
@@ -359,30 +319,35 @@ void NAME(poly_native_sort_shared)(const uint64_t *args, uint64_t n, unsigned ki
     } else if (step == 1) {
       memset(own, 0, parts * sizeof *own);
       if (parts == 2)
-        NAME(distribute)(from + begin, size, pivots, 2, own, NULL, &f);
+        NAME(distribute)(from + begin, size, pivots, 2, own, NULL, NULL, &f);
       else
-        NAME(distribute)(from + begin, size, pivots, parts, own, NULL, &f);
+        NAME(distribute)(from + begin, size, pivots, parts, own, NULL, NULL, &f);
     } else {
-      NUMBER *ends[POLY_MOST_PARTS];
+      NUMBER *ends[POLY_MOST_PARTS], *limits[POLY_MOST_PARTS];
       uint64_t at = 0;
       for (uint64_t part = 0; part < parts; part++) {
         begin = at;
         for (uint64_t share = 0; share < parts; share++) {
           if (share == item) ends[part] = other + at;
           at += counts[share * parts + part];
+          if (share == item) limits[part] = other + at;
         }
         if (step == 3 && part == item) NAME(sort_part)(other + begin, to + begin, other + begin, at - begin, NAME(depth)(n), &f, 1);
       }
       begin = n / parts * item;
       if (step == 2 && parts == 2)
-        NAME(distribute)(from + begin, size, pivots, 2, NULL, ends, &f);
+        NAME(distribute)(from + begin, size, pivots, 2, NULL, ends, limits, &f);
       else if (step == 2)
-        NAME(distribute)(from + begin, size, pivots, parts, NULL, ends, &f);
+        NAME(distribute)(from + begin, size, pivots, parts, NULL, ends, limits, &f);
     }
   }
 }
 
-uintptr_t NAME(poly_native_sort_shared_address)(void) { return (uintptr_t)NAME(poly_native_sort_shared); }
-uintptr_t NAME(poly_native_sort_address)(void) { return (uintptr_t)NAME(poly_native_sort); }
-#undef V
+#undef LANES
+#undef NUMBER
+#undef NAME
+#undef SET1
+#undef INFINITE
+#undef NAN_BITS
+#undef LEAST
 #undef MOST

@@ -4,6 +4,7 @@ package code
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -40,9 +41,17 @@ var inputs = map[string]func(i, n uint64, next func() uint64) uint64{
 }
 
 func TestSort(t *testing.T) {
-	if !cpuid.CPU.Supports(cpuid.AVX512F, cpuid.AVX512BW, cpuid.AVX512DQ, cpuid.AVX512VL, cpuid.BMI2) {
-		t.Skip("this processor has no AVX-512")
+	for vector, needs := range map[int][]cpuid.FeatureID{32: {cpuid.AVX2, cpuid.BMI2}, 64: {cpuid.AVX512F, cpuid.AVX512BW, cpuid.AVX512DQ, cpuid.AVX512VL, cpuid.BMI2}} {
+		t.Run(fmt.Sprint(vector, " bytes"), func(t *testing.T) {
+			if !cpuid.CPU.Supports(needs...) {
+				t.Skip("this processor has no such vectors")
+			}
+			testSort(t, vector)
+		})
 	}
+}
+
+func testSort(t *testing.T, vector int) {
 	lengths := []int{1000, 4095, 65536, 70001}
 	for n := 1; n < 300; n += 1 + n/40 {
 		lengths = append(lengths, n)
@@ -55,8 +64,8 @@ func TestSort(t *testing.T) {
 					threads = number
 					for kind := range 2 * SortDescending {
 						if (n+int(kind))%3 == 0 {
-							sortRows[uint32](t, 1+number%2, n, kind, element)
-							sortRows[uint64](t, 1+number/4, n, kind, element)
+							sortRows[uint32](t, 1+number%2, n, kind, vector, element)
+							sortRows[uint64](t, 1+number/4, n, kind, vector, element)
 						}
 					}
 					threads = before
@@ -67,11 +76,11 @@ func TestSort(t *testing.T) {
 }
 
 // sortRows compares rows with sorted ones. What lies behind them, and what is sorted, stays.
-func sortRows[V uint32 | uint64](t *testing.T, rows, n int, kind SortKind, element func(i, n uint64, next func() uint64) uint64) {
+func sortRows[V uint32 | uint64](t *testing.T, rows, n int, kind SortKind, vector int, element func(i, n uint64, next func() uint64) uint64) {
 	t.Helper()
 	const behind = 12345
 	var size V
-	sorting := Sorting{"sort", int64(rows), int64(n), int(unsafe.Sizeof(size)), kind}
+	sorting := Sorting{"sort", int64(rows), int64(n), int(unsafe.Sizeof(size)), kind, vector}
 	specs, err := sorting.Specs()
 	if err != nil {
 		t.Fatal(err)
@@ -156,7 +165,7 @@ func ordered[V uint32 | uint64](kind SortKind, a, b V) (order int) {
 }
 
 func TestSortOfBytes(t *testing.T) {
-	if _, err := (Sorting{"sort", 1, 10, 1, 0}).Specs(); err == nil {
+	if _, err := (Sorting{"sort", 1, 10, 1, 0, 32}).Specs(); err == nil {
 		t.Error("numbers of one byte: no error")
 	}
 }
