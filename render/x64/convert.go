@@ -221,8 +221,10 @@ func castVector(g *gen, v *ir.Value) asm.Reg {
 		r, d := g.use(a), g.vec()
 		g.f64ToUnsigned(d, r, size)
 		return d
+	case !from.Float():
+		return g.wordsToFloat(g.use(a), from, to, v.Lanes)
 	}
-	return lanewise(g, v)
+	return g.floatToWords(g.use(a), from, to, v.Lanes)
 }
 
 // truthVector is the mask of lanes that are not 0.

@@ -120,6 +120,7 @@ const (
 	lessEqual = 2
 	unordered = 3
 	notEqual  = 4
+	notLess   = 5
 )
 
 // Rounding modes.

@@ -90,8 +90,6 @@ func (g *gen) laneOf(v *ir.Value, xs [2]asm.Reg) asm.Reg {
 	switch v.Op {
 	case ir.Div, ir.Mod:
 		return g.divideRegs(v.Op, v.Kind, size, xs[0], xs[1])
-	case ir.Cast:
-		return g.castReg(v.Args[0].Kind.Register(), v.Kind.Register(), xs[0])
 	case ir.Shl, ir.Shr:
 		op := asm.SHL
 		if v.Op == ir.Shr {

@@ -39,6 +39,10 @@ func castable(r *rand.Rand, from, to *uop.DType, n int) []uop.Const {
 		if r.IntN(2) == 0 { // of a size that occurs
 			c = uop.FromBits(from, castTo(uop.Float(math.Ldexp(2*r.Float64()-1, r.IntN(70)-4)), from))
 		}
+		if from.Bits == 64 && !from.IsFloat() && r.IntN(4) == 0 { // near the middle between two of 24 bits
+			shift := r.IntN(30) + 10
+			c = uop.FromBits(from, (bits>>40|1)<<shift+uint64(r.IntN(5))-2)
+		}
 		if f := c.F(); whole && !(f > lo && f < hi && (to.Bits < 64 || math.Abs(f) < 0x1p63)) {
 			continue
 		}
