@@ -11,7 +11,11 @@ import (
 //
 // Physical registers in selected code are RDI or RSI (arguments, until they are copied), RBP (the frame), or one of the temporaries
 // within one operation: RAX, RCX, RDX and k0.
-type machine struct{ encodings asm.Encodings }
+type machine struct {
+	encodings asm.Encodings
+	// coder has the constants, nil if there are to be no more.
+	coder *asm.Coder
+}
 
 var allocators = sync.Pool{New: func() any { return new(regalloc.Allocator[asm.Inst]) }}
 
@@ -212,7 +216,10 @@ func (m machine) foldSource(inst *asm.Inst, k int, def *asm.Inst) bool {
 	mem, bcast := asm.Mem{Base: asm.RBP}, inst.Bcast
 	if def != nil {
 		if mem, bcast, ok = constantOperand(def, inst.Size, elem); !ok {
-			return false
+			if mem, ok = m.wholeConstant(def, inst.Size); !ok {
+				return false
+			}
+			bcast = false
 		}
 	}
 	inst.Src[k], inst.Mem, inst.Bcast = 0, mem, bcast
@@ -233,6 +240,20 @@ func constantOperand(def *asm.Inst, size uint8, elem int) (mem asm.Mem, bcast, o
 		return def.Mem, true, elem == 8 && def.Size >= size
 	}
 	return asm.Mem{}, false, false
+}
+
+// wholeConstant is a constant in memory in all lanes, where instructions cannot broadcast the one that def does.
+func (m machine) wholeConstant(def *asm.Inst, size uint8) (asm.Mem, bool) {
+	if m.coder == nil || m.encodings&asm.EVEX != 0 || def.Size < size || size < 16 {
+		return asm.Mem{}, false
+	}
+	switch def.Op {
+	case asm.VBROADCASTSS, asm.VPBROADCASTD, asm.VBROADCASTSD, asm.VPBROADCASTQ, asm.VMOVDDUP:
+		if def.Mem.Pool != 0 {
+			return asm.Mem{Pool: m.coder.Repeated(def.Mem.Pool, int(size))}, true
+		}
+	}
+	return asm.Mem{}, false
 }
 
 // exchanged is inst with its two sources swapped, if there is such an instruction.

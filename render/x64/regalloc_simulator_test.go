@@ -234,7 +234,7 @@ func (c *testCode) code() *regalloc.Code[asm.Inst] {
 	if c.Encodings == 0 {
 		c.Encodings = asm.VEX | asm.EVEX
 	}
-	return &regalloc.Code[asm.Inst]{Insts: c.Insts, Machine: machine{c.Encodings}, Classes: c.Regs, Reserved: c.Reserved, Check: true}
+	return &regalloc.Code[asm.Inst]{Insts: c.Insts, Machine: machine{encodings: c.Encodings}, Classes: c.Regs, Reserved: c.Reserved, Check: true}
 }
 
 // limits are the first n registers of each class.

@@ -56,7 +56,7 @@ func Render(k *ir.Kernel, f Features) (code *Code, err error) {
 	defer g.free()
 	insts := g.function()
 	r, err := allocate(&regalloc.Code[asm.Inst]{
-		Insts: insts, Machine: machine{f.encodings()}, Classes: f.classes(), Reserved: g.reserved, Interleaved: g.interleaved, Check: settings.Check.On(),
+		Insts: insts, Machine: machine{f.encodings(), coder}, Classes: f.classes(), Reserved: g.reserved, Interleaved: g.interleaved, Check: settings.Check.On(),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("x64.Render of %s: %w", k.Name, err)

@@ -1,6 +1,7 @@
 package asm
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -59,24 +60,30 @@ func (c *Coder) Reset() {
 	clear(c.byText)
 }
 
-// Pool makes bytes a constant behind the code, at a multiple of align (a power of two, 64 at most), and returns its
+// Pool makes data a constant behind the code, at a multiple of align (a power of two, 64 at most), and returns its
 // number for Mem.Pool. Equal bytes are stored once.
-func (c *Coder) Pool(bytes []byte, align int) int32 {
+func (c *Coder) Pool(data []byte, align int) int32 {
 	align = max(1, min(align, codeAlign))
-	if n, ok := c.byText[string(bytes)]; ok && c.consts[n-1].at%align == 0 {
+	if n, ok := c.byText[string(data)]; ok && c.consts[n-1].at%align == 0 {
 		return n
 	}
 	for len(c.pool)%align != 0 {
 		c.pool = append(c.pool, 0)
 	}
-	c.consts = append(c.consts, constant{len(c.pool), len(bytes)})
-	c.pool = append(c.pool, bytes...)
+	c.consts = append(c.consts, constant{len(c.pool), len(data)})
+	c.pool = append(c.pool, data...)
 	if c.byText == nil {
 		c.byText = map[string]int32{}
 	}
 	n := int32(len(c.consts))
-	c.byText[string(bytes)] = n
+	c.byText[string(data)] = n
 	return n
+}
+
+// Repeated is the constant of size bytes that repeats another one.
+func (c *Coder) Repeated(n int32, size int) int32 {
+	one := c.consts[n-1]
+	return c.Pool(bytes.Repeat(c.pool[one.at:one.at+one.size], size/one.size), size)
 }
 
 // Emit appends an instruction. What cannot be encoded is an error, and leaves the code as it was.
