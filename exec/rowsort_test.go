@@ -14,6 +14,8 @@ import (
 func TestKeysAreSortedOnce(t *testing.T) {
 	inRows := fuse.For(fuse.Machine{Lanes: 16, Threads: 1, L1: 1 << 15, L2: 1 << 20, L3: 1 << 25})
 	inRows.SortsRows = true
+	halves := inRows
+	halves.HalfVectors = true
 	networks := fuse.ForInvocations(fuse.Machine{Lanes: 1, Threads: 1, L1: 1 << 15, L2: 1 << 20, L3: 1 << 20})
 	for name, c := range map[string]struct {
 		o     fuse.Options
@@ -23,6 +25,9 @@ func TestKeysAreSortedOnce(t *testing.T) {
 		"a row":       {inRows, uop.ShapeOf(3000), 1},
 		"rows":        {inRows, uop.ShapeOf(20, 100), 1},
 		"a network":   {inRows, uop.ShapeOf(20, 400), 0},
+		"halves":      {halves, uop.ShapeOf(3000), 1},
+		"of rows":     {halves, uop.ShapeOf(20, 100), 0},
+		"of long":     {halves, uop.ShapeOf(100000), 0},
 		"on a device": {networks, uop.ShapeOf(20, 100), 0},
 	} {
 		g := symbolic.NewGraph()
