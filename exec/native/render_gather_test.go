@@ -39,3 +39,29 @@ func TestGathersDoNotWaitForEachOther(t *testing.T) {
 		}
 	}
 }
+
+// Every second element is loaded by two vectors, without a gather.
+func TestEverySecondElement(t *testing.T) {
+	for _, f := range levels() {
+		if !f.AVX2 {
+			continue
+		}
+		for _, kind := range []ir.Kind{ir.F32, ir.F64} {
+			lanes := f.Lanes(kind == ir.F64)
+			b := ir.NewBuilder("pairs", lanes)
+			in, out := param(b, kind, int64(2*lanes-1), false), param(b, kind, int64(lanes), true)
+			b.Store(&ir.Place{Buf: out, Stride: 1}, b.Load(&ir.Place{Buf: in, Stride: 2}, lanes, nil))
+			numbers := make([]byte, 8*(2*lanes-1))
+			for i := range numbers {
+				numbers[i] = byte(i) // no NaN
+			}
+			size := int(kind.Size())
+			c := compare(t, b.Kernel, f, nil, [][]byte{numbers[:size*(2*lanes-1)], make([]byte, size*lanes)})
+			for _, i := range c.Insts {
+				if i.Op == asm.VGATHERDPS || i.Op == asm.VGATHERDPD {
+					t.Errorf("%s: %s", f.Level(), i.Op)
+				}
+			}
+		}
+	}
+}

@@ -21,7 +21,7 @@ func (g *gen) load(v *ir.Value) asm.Reg {
 		return g.loadSame(v)
 	case at.Index == nil && at.Stride == -1 && at.Gate == nil && g.whole(v):
 		return g.loadReversed(v)
-	case at.Index == nil && at.Stride == 2 && g.whole(v) && g.f.AVX512:
+	case at.Index == nil && at.Stride == 2 && g.whole(v) && (g.f.AVX512 || g.f.AVX2 && at.Gate == nil):
 		return g.loadPairs(v)
 	case g.whole(v) && g.f.AVX2:
 		return g.gather(v)
@@ -435,6 +435,18 @@ func (g *gen) loadPairs(v *ir.Value) asm.Reg {
 	}
 	join := func(x, y asm.Reg) asm.Reg {
 		d := g.vec()
+		if !g.f.AVX512 {
+			// In each half of 16 bytes the even elements of x and the odd ones of y, then the halves of both side by side.
+			places := int64(0xD8)
+			if w == 8 {
+				places = 0xE4
+			}
+			g.imm(asm.VSHUFPS, g.size(v), d, places, x, y)
+			if g.size(v) > 16 {
+				g.imm(asm.VPERMPD, g.size(v), d, 0xD8, d)
+			}
+			return d
+		}
 		g.move(d, x)
 		g.ins(sized(w, asm.VPERMT2PS, asm.VPERMT2PD), g.size(v), d, g.lanesOf(w, vs), y)
 		return d

@@ -111,6 +111,8 @@ func (v *Value) cycles(m *Machine) (whole, lanes float64) {
 		return 0, 0
 	case Load:
 		switch {
+		case v.At.Index == nil && v.At.Stride == 2 && m.Masks && v.At.Buf.Kind.Size() >= 4: // two vectors
+			return 2*cyclesVector + cyclesAcross, 0
 		case v.Lanes > 1 && (v.At.Index != nil || v.At.Stride > 1 || v.At.Stride < -1):
 			return 0, float64(v.Lanes) * v.At.laneCost(m)
 		case v.At.Gate != nil:
