@@ -32,8 +32,10 @@ var loadCollapseRules = &rewrite.Table{Name: "load collapse", Rules: []*rewrite.
 	{Name: "sum where idx != r: 0, load", Ops: reduceOps, Need: uop.Ops(uop.Where), Fn: foldSelect},
 }}
 
-// selectionRules do so under further conditions.
+// selectionRules do so under further conditions, and for sums in another type.
 var selectionRules = &rewrite.Table{Name: "selection", Rules: []*rewrite.Rule{
+	{Name: "sum of a cast choice", Ops: reduceOps, Need: uop.Ops(uop.Cast), Fn: castChoice},
+	{Name: "sum where idx != r: 0, load", Ops: reduceOps, Need: uop.Ops(uop.Where), Fn: foldSelect},
 	{Name: "sum where idx == r & cond: load, 0", Ops: reduceOps, Need: uop.Ops(uop.Where), Fn: foldSelectAnd}}}
 
 // liftTerm turns x+y cmp c, where only x has ranges, into x cmp c-y. The sum may be cast from an integer to another: a cast
@@ -220,6 +222,19 @@ func foldSelectAnd(_ any, u *uop.UOp) *uop.UOp {
 		}
 	}
 	return nil
+}
+
+// castChoice casts what is chosen from instead of the choice, if one of that is 0.
+func castChoice(_ any, u *uop.UOp) *uop.UOp {
+	cast := u.Src[0]
+	if cast.Op != uop.Cast || cast.Src[0].Op != uop.Where {
+		return nil
+	}
+	w := cast.Src[0]
+	if !w.Src[1].IsConst(uop.Int(0)) && !w.Src[2].IsConst(uop.Int(0)) {
+		return nil
+	}
+	return u.With(join([]*uop.UOp{w.Src[0].Where(w.Src[1].Cast(cast.DType), w.Src[2].Cast(cast.DType))}, u.Src[1:])...)
 }
 
 // selected is the value of expr at the r that a condition idx != r is false for, 0 if there is none.

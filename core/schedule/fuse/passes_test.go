@@ -66,6 +66,11 @@ func TestEveryPassIsNeeded(t *testing.T) {
 			x := g.in(64, 128)
 			return []*uop.UOp{x.Exp2(), x.Sin()}
 		},
+		func(g graph) []*uop.UOp { // rolled rows
+			twice := g.in(64, 1, 128).Expand(uop.ShapeOf(64, 2, 128)).Reshape(uop.ShapeOf(64, 256))
+			rolled := twice.Shrink([]uop.Pair{{Hi: uop.N(64)}, {Lo: uop.N(3), Hi: uop.N(131)}})
+			return []*uop.UOp{softmax(rolled.Sin().Exp2().Sin(), 1)}
+		},
 		func(g graph) []*uop.UOp {
 			return []*uop.UOp{g.in(64, 256).Exp2().Pad([]uop.Pair{{}, {Lo: uop.N(3)}}).ContiguousOp()}
 		},
@@ -194,7 +199,7 @@ func TestThresholdsOfPasses(t *testing.T) {
 		}
 	})
 	t.Run("rows of few elements", func(t *testing.T) {
-		for columns, kernels := range map[int64]int{fuse.FewElements: 3, fuse.FewElements + 1: 1} {
+		for columns, kernels := range map[int64]int{fuse.FewElements: 4, fuse.FewElements + 1: 1} { // maxima, exponentials, sums, quotients
 			g := newGraph(t)
 			g.expect(g.fused(options, g.ok(tensor.Softmax(g.in(6000, columns), -1))), kernels)
 		}
@@ -205,6 +210,18 @@ func TestThresholdsOfPasses(t *testing.T) {
 		table := x.Lt(x.ConstLike(uop.Float(0))).Where(x.ConstLike(uop.Float(0)), x)
 		s := g.fused(options, g.ok(tensor.Embedding(table, g.NewBuffer("CPU", 40, uop.Int32))))
 		g.expect(s, 1)
+		if n := count(s, uop.Reduce); n != 0 {
+			t.Errorf("%d sums, expected that rows are looked up", n)
+		}
+	})
+	t.Run("look-up of a rounded value", func(t *testing.T) { // the sum of the terms has another type than what is chosen
+		g := newGraph(t)
+		x, rows := g.in(97, 32), uop.ShapeOf(97, 97, 32)
+		value := x.Exp2().Cast(uop.BFloat16).Reshape(uop.ShapeOf(1, 97, 32)).Expand(rows)
+		at := g.NewBuffer("CPU", 97, uop.Int32).Reshape(uop.ShapeOf(97, 1, 1)).Expand(rows)
+		place := g.ok(tensor.Arange(g.Graph, uop.Int(0), uop.Int(97), uop.Int(1), uop.Int32)).Reshape(uop.ShapeOf(1, 97, 1)).Expand(rows)
+		chosen := at.Ne(place).Where(value.ConstLike(uop.Float(0)), value)
+		s := g.fused(options, chosen.Cast(uop.Float32).ReduceAxes(uop.Add, 1))
 		if n := count(s, uop.Reduce); n != 0 {
 			t.Errorf("%d sums, expected that rows are looked up", n)
 		}
