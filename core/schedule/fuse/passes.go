@@ -53,6 +53,8 @@ var Passes = []schedule.Pass[*fuser]{
 		Run: (*fuser).skipMaskedBlocks, Needs: runnable, Leaves: runnable},
 	{Name: "pair words", Reason: "the two random words of a position are computed together; last, as masked blocks restrict loops that are not unrolled",
 		Run: (*fuser).pairWords, Needs: runnable, Leaves: runnable},
+	{Name: "store common", Reason: "a function that several kernels compute of the same elements is stored once, where that takes less time",
+		Run: (*fuser).storeCommon, Needs: runnable, Leaves: runnable},
 	{Name: "split loops", Reason: "loops are split where a comparison of positions (of a padded or joined value) changes, so that no iteration compares",
 		Run: (*fuser).splitLoops, Needs: runnable, Leaves: runnable},
 	{Name: "store operands", Reason: "what a kernel would load element by element is stored in order first, where the kernels as they are laid out take less time",
@@ -69,7 +71,7 @@ var Passes = []schedule.Pass[*fuser]{
 
 // notOnGPUs are the passes that make kernels with sequential loops or scratch memory, or that fill vectors.
 var notOnGPUs = map[string]bool{
-	"moves": true, "unroll choices": true, "pair words": true, "scatter sums": true, "masked blocks": true, "split loops": true, "store operands": true,
+	"moves": true, "unroll choices": true, "pair words": true, "store common": true, "scatter sums": true, "masked blocks": true, "split loops": true, "store operands": true,
 	"row functions": true, "scratch rows": true,
 }
 

@@ -1,0 +1,49 @@
+package fuse_test
+
+import (
+	"testing"
+
+	"polygrad/core/schedule/fuse"
+	"polygrad/core/uop"
+)
+
+// A function that several kernels compute, of a row of every other element or of rolled rows, is stored for all of them if it takes more
+// operations than memory.
+func TestCommonFunctionsAreStored(t *testing.T) {
+	everyOther := func(x *uop.UOp) *uop.UOp {
+		s := x.Shape()
+		x = x.Reshape(uop.ShapeOf(s[0].N, s[1].N/2, 2))
+		return x.Shrink([]uop.Pair{{Hi: s[0]}, {Hi: uop.N(s[1].N / 2)}, {Hi: uop.N(1)}}).Reshape(uop.ShapeOf(s[0].N, s[1].N/2))
+	}
+	for _, c := range []struct {
+		name      string
+		function  func(x *uop.UOp) *uop.UOp
+		stored    bool
+		functions int // of the kernels
+	}{
+		{"many operations", func(x *uop.UOp) *uop.UOp { return x.Sin().Exp2().Sin().Exp2() }, true, 2},
+		{"one operation", func(x *uop.UOp) *uop.UOp { return x.Mul(x) }, false, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			g := newGraph(t)
+			s, ds := g.decided(options, softmax(c.function(everyOther(g.in(192, 384))), 1))
+			if stored := decided(ds, "store common", fuse.Pays); stored != c.stored {
+				t.Errorf("stored: %v, expected %v", stored, c.stored)
+			}
+			if n := count(s, uop.Sin); n != c.functions {
+				t.Errorf("%d sines, expected %d", n, c.functions)
+			}
+		})
+	}
+}
+
+// What is computed of a maximum that its kernel stores is stored by that kernel, as its reader goes through it in another order.
+func TestCommonFunctionsOfReductions(t *testing.T) {
+	g := newGraph(t)
+	x := g.in(384, 192)
+	pooled := softmax(x.Sin(), 1).Reshape(uop.ShapeOf(192, 2, 96, 2)).ReduceAxes(uop.Max, 1, 3)
+	s, ds := g.decided(options, pooled)
+	if !decided(ds, "store common", fuse.Pays) || count(s, uop.Exp2) != 1 {
+		t.Errorf("%d exponentials, expected 1", count(s, uop.Exp2))
+	}
+}
