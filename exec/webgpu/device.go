@@ -309,9 +309,9 @@ func (k *kernel) on(a *adapter) (*pipeline, error) {
 	if err != nil {
 		return nil, fmt.Errorf("webgpu.Compile: kernel %s: %w", k.Name, err)
 	}
-	if p.x, p.y = a.folded(s.Groups); p.y > a.limits.dispatch {
+	if _, y := a.folded(s.Groups); y > a.limits.dispatch {
 		return nil, fmt.Errorf("webgpu.Compile: kernel %s has %d workgroups, expected at most %d", k.Name, s.Groups, a.limits.dispatch*a.limits.dispatch)
 	}
-	k.made = p
+	p.kernel, k.made = s, p
 	return p, nil
 }

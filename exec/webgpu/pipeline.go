@@ -13,7 +13,7 @@ import (
 type pipeline struct {
 	a      *adapter
 	object object
-	x, y   int64 // workgroups
+	kernel *wgsl.Kernel // whose shader it is, nil for others
 	groups *groups
 }
 
@@ -93,7 +93,7 @@ func (p *pipeline) launch(list object, parts []part, x, y int64) {
 
 // folded are so many workgroups in two dimensions: one is limited.
 func (a *adapter) folded(groups int64) (x, y int64) {
-	x = min(groups, a.limits.dispatch)
+	x = max(min(groups, a.limits.dispatch), 1)
 	return x, (groups + x - 1) / x
 }
 

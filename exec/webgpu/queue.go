@@ -127,7 +127,8 @@ func (q *queue) Launch(k device.Kernel, bufs []device.Buffer, vars []int64) erro
 		}
 		q.parts = append(q.parts, b)
 	}
-	p.launch(q.recording(), q.parts, p.x, p.y)
+	x, y := a.folded(p.kernel.Launch(vars))
+	p.launch(q.recording(), q.parts, x, y)
 	return nil
 }
 

@@ -24,8 +24,9 @@ type Kernel struct {
 	Vars   []ir.VarParam
 	// Items is the number of work items: of invocations, or of workgroups if the kernel has vectors.
 	Items int64
-	// Groups is the number of workgroups.
+	// Groups is the number of workgroups, or the greatest one.
 	Groups int64
+	launch *ir.Value
 	// Source is the shader. Its buffers are the bindings 0, 1, … of group 0, all read_write; variables are a uniform of so many
 	// vectors of four I32, the binding behind them, if there are any.
 	Source string
@@ -33,6 +34,14 @@ type Kernel struct {
 
 // Uniforms is the number of vectors that hold the variables of the kernel.
 func (k *Kernel) Uniforms() int { return (len(k.Vars) + 3) / 4 }
+
+// Launch is the number of workgroups for values of the variables.
+func (k *Kernel) Launch(vars []int64) int64 {
+	if k.launch == nil {
+		return k.Groups
+	}
+	return int64(k.launch.Evaluate(vars))
+}
 
 // Portable reports whether all adapters run the shader: it uses no features, and no memory of workgroups.
 func (k *Kernel) Portable() bool {
@@ -47,7 +56,7 @@ func Render(nk *ir.Kernel, m ir.Machine) (k *Kernel, err error) {
 	w.bind(nk.Root)
 	k.Groups = (k.Items + int64(w.size) - 1) / int64(w.size)
 	if nk.Lanes > 1 {
-		k.Groups, w.lanes, w.size = k.Items, true, nk.Lanes
+		k.Groups, k.launch, w.lanes, w.size = k.Items, nk.Launch, true, nk.Lanes
 	}
 	if !w.lanes {
 		w.findQuads(nk.Root)

@@ -76,9 +76,22 @@ func (im *emitter) levels(p *openBand, i int, es []*env) {
 	if p.Product != nil {
 		im.packProducts(p, i, es[0])
 	}
-	if p.Grid && i == 0 {
-		es = im.grid(p, es)
+	if p.Grid && i == 0 && p.work == nil {
+		inner := im.grid(p, es)
+		if im.Launch == nil {
+			im.levelsFrom(p, 0, inner)
+			return
+		}
+		// A launch has more work items if it is folded.
+		exists := im.Do(ir.Less, ir.Bool, im.New(ir.First, ir.I64, 1, 0), im.Launch)
+		im.emitIf("item exists", im.Do(ir.Cast, ir.I64, exists), func() { im.levelsFrom(p, 0, inner) })
+		return
 	}
+	im.levelsFrom(p, i, es)
+}
+
+// levelsFrom is levels, inside of the grid.
+func (im *emitter) levelsFrom(p *openBand, i int, es []*env) {
 	if i == len(p.Levels) {
 		if p.Product != nil {
 			im.guarded(p, es[0])
@@ -125,13 +138,13 @@ func (im *emitter) levels(p *openBand, i int, es []*env) {
 			im.levels(p, i+1, es)
 		})
 	case plan.Tiles:
-		if a.Dynamic && a.Vector {
-			im.dynamicVectors(p, i, es)
-			return
-		}
 		if a.Spread != nil { // one tile of the grid
 			a.base, a.live = im.scaled(a.win.lo, a.Tile()), a.Units
 			im.levels(p, i+1, es)
+			return
+		}
+		if a.Dynamic && a.Vector {
+			im.dynamicVectors(p, i, es)
 			return
 		}
 		w := a.win
@@ -160,14 +173,15 @@ func (im *emitter) levels(p *openBand, i int, es []*env) {
 	}
 }
 
-// grid binds the levels of a band to the coordinates of the work item, and returns the environments inside of them.
+// grid binds the levels of a band to the coordinates of the work item, and returns the environments inside of them. If there are dynamic axes,
+// there are as many work items as these have iterations.
 func (im *emitter) grid(p *openBand, es []*env) []*env {
 	inner := inside(es)
 	item := im.New(ir.First, ir.I64, 1, 0)
 	for i, lv := range slices.Backward(p.Levels) {
 		at := item
 		if i > 0 {
-			n := im.Int(ir.I64, lv.Iterations())
+			n := im.iterations(lv.Axis, lv.Iterations())
 			at, item = im.Do(ir.Mod, ir.I64, item, n), im.Do(ir.Div, ir.I64, item, n)
 		}
 		if lv.Kind == plan.Walk {
@@ -178,12 +192,31 @@ func (im *emitter) grid(p *openBand, es []*env) []*env {
 		}
 		a := p.at(lv.Axis)
 		a.win = window{at, im.Int(ir.I64, 1), im.Int(ir.I64, 0)}
-		if full := im.Int(ir.I64, a.Full()); a.Rest() > 0 {
+		if a.Dynamic {
+			a.whole, a.left = im.divided(im.count(a.Region), a.Tile())
+			isLast := im.Do(ir.Equal, ir.Bool, at, a.whole)
+			a.win.count, a.win.tail = im.Do(ir.Cast, ir.I64, im.Do(ir.Less, ir.Bool, at, a.whole)), im.Do(ir.Where, ir.I64, isLast, a.left, im.Int(ir.I64, 0))
+		} else if full := im.Int(ir.I64, a.Full()); a.Rest() > 0 {
 			whole := im.Do(ir.Less, ir.Bool, at, full)
 			a.win.count, a.win.tail = im.Do(ir.Cast, ir.I64, whole), im.Do(ir.Cast, ir.I64, im.Do(ir.Equal, ir.Bool, at, full))
 		}
 	}
+	if slices.ContainsFunc(p.Axes, func(a *plan.Axis) bool { return a.Dynamic }) {
+		im.Launch = im.Int(ir.I64, 1)
+		for _, lv := range p.Levels {
+			im.Launch = im.Do(ir.Mul, ir.I64, im.Launch, im.iterations(lv.Axis, lv.Iterations()))
+		}
+	}
 	return inner
+}
+
+// iterations is the number of iterations, or of tiles, of a level that has at most so many.
+func (im *emitter) iterations(a *plan.Axis, most int64) *ir.Value {
+	if !a.Dynamic {
+		return im.Int(ir.I64, most)
+	}
+	n, tile := im.count(a.Region), a.Tile()
+	return im.Do(ir.Div, ir.I64, im.Do(ir.Add, ir.I64, n, im.Int(ir.I64, tile-1)), im.Int(ir.I64, tile))
 }
 
 // divided returns the number of whole tiles of a number of iterations, and the remainder.
@@ -228,7 +261,10 @@ func (im *emitter) dynamicVectors(p *openBand, i int, es []*env) {
 	n, lanes := im.count(a.Region), int64(im.Lanes)
 	whole, left := im.divided(n, a.Tile())
 	w := window{im.Int(ir.I64, 0), whole, left}
-	if p.Items == i {
+	switch {
+	case p.Grid:
+		w = a.win
+	case p.Items == i:
 		w = im.dynamicItems(whole, left)
 	}
 	im.Builder.Loop(a.Region.Label()+" tiles", w.count, func(l *ir.Loop) {

@@ -211,10 +211,10 @@ func (im *emitter) addOnline(q *plan.OnlineSoftmax, copies []*env, exps, values 
 		loaded := im.loadStage(&others, func(d *env, step linear) {
 			at := im.addLinear(from, step, 1)
 			if q.Wide%p.Stage != 0 {
-				at = im.clampPosition(at, q.Wide)
+				at = im.clampPosition(at, q.Wide, im.Int(ir.I32, q.Wide))
 			}
 			if at = im.addLinear(here, at, 1); q.Count%q.Wide != 0 {
-				at = im.clampPosition(at, q.Count)
+				at = im.clampPosition(at, q.Count, im.Int(ir.I32, q.Count))
 			}
 			im.bindSteps(d, p.SumLoops, at)
 		})

@@ -16,8 +16,8 @@ func (im *emitter) bindSpread(d *env, a *tiling, i int64) {
 	most := float64((s.Lanes - 1) * s.Adjacent)
 	at = im.addLinear(at, linear{index: im.timesInt(im.laneAlong(s), s.Adjacent), high: most}, 1)
 	d.vector = true
-	if a.Count%a.Tile() != 0 {
-		d.tail = im.andGates(d.tail, im.Do(ir.Less, ir.Bool, im.valueOf(at, ir.I32), im.Int(ir.I32, a.Count)))
+	if a.Dynamic || a.Count%a.Tile() != 0 {
+		d.tail = im.andGates(d.tail, im.Do(ir.Less, ir.Bool, im.valueOf(at, ir.I32), im.Splat(im.intCast(ir.I32, im.count(a.Region)))))
 	}
 	a.bind(d, at)
 }
@@ -66,7 +66,7 @@ func (im *emitter) inStages(q *plan.StagedSum, copies []*env) {
 	stage := func(from linear, steps int64) {
 		im.storeStage(q, im.loadStage(q, func(d *env, step linear) {
 			if steps < q.Stage {
-				step = im.clampPosition(step, steps)
+				step = im.clampPosition(step, steps, im.Int(ir.I32, steps))
 			}
 			im.bindStaged(d, q, from, step)
 		}), nil)
@@ -121,18 +121,18 @@ func (im *emitter) loadStage(q *plan.StagedSum, bind func(d *env, step linear)) 
 // bindTile binds an axis to positions in the current tile.
 func (im *emitter) bindTile(d *env, a *tiling, row linear) {
 	at := im.addLinear(a.base, row, 1)
-	if a.Count%a.Tile() != 0 {
-		at = im.clampPosition(at, a.Count)
+	if a.Dynamic || a.Count%a.Tile() != 0 {
+		at = im.clampPosition(at, a.Count, im.intCast(ir.I32, im.count(a.Region)))
 	}
 	a.bind(d, at)
 }
 
-// clampPosition clamps a position of each lane to an axis: values loaded beyond an edge are not used, and conditional loads would run one
-// after the other.
-func (im *emitter) clampPosition(l linear, count int64) linear {
+// clampPosition clamps a position of each lane to an axis of count iterations, at most so many: values loaded beyond an edge are not used, and
+// conditional loads would run one after the other.
+func (im *emitter) clampPosition(l linear, most int64, count *ir.Value) linear {
 	v := im.Splat(im.valueOf(l, ir.I32))
-	last := im.Int(ir.I32, count-1)
-	return linear{index: im.Do(ir.Where, ir.I32, im.Do(ir.Less, ir.Bool, v, last), v, last), high: float64(count - 1)}
+	last := im.Splat(im.Do(ir.Sub, ir.I32, count, im.Int(ir.I32, 1)))
+	return linear{index: im.Do(ir.Where, ir.I32, im.Do(ir.Less, ir.Bool, v, last), v, last), high: float64(most - 1)}
 }
 
 // storeStage stores the loaded elements to workgroup memory after a barrier; more, if not nil, stores further elements.

@@ -240,6 +240,8 @@ type Kernel struct {
 	// Items is the number of independent work items of a run. A call of the code does a range of them, from First on; calls for
 	// different ranges may run in parallel, each with its own scratch memory.
 	Items int64
+	// Launch is the number of work items as a function of the variables; nil if it is Items, the greatest number, for all of them.
+	Launch *Value
 	// Setup is the share of the work of a run that every call repeats, whatever its number of items.
 	Setup float64
 	// Scratch is the number of bytes of scratch memory that a call needs, Shared that of memory of a workgroup.

@@ -408,3 +408,18 @@ func Truth(b bool) uint64 {
 	}
 	return 0
 }
+
+// Evaluate computes a scalar that depends on variables only.
+func (v *Value) Evaluate(vars []int64) uint64 {
+	switch v.Op {
+	case Const:
+		return v.Bits
+	case Var:
+		return v.Kind.Bits(uop.Int(vars[v.Bits]))
+	}
+	var x [3]uint64
+	for i, a := range v.Args {
+		x[i] = a.Evaluate(vars)
+	}
+	return LaneOp(v.Op, v.Args[0].Kind, v.Kind)(x[0], x[1], x[2])
+}

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"math"
 	"slices"
 
 	"polygrad/core/nest/analysis"
@@ -49,7 +50,7 @@ type planner struct {
 }
 
 // Spreadable reports whether a kernel may be laid out for workgroups of a GPU, whose invocations are the lanes of vectors: it is an online
-// softmax, or one band with known trip counts in which no iteration reads what another one writes, since that would need barriers.
+// softmax, or one band with bounded trip counts in which no iteration reads what another one writes, since that would need barriers.
 // Kernels without reductions do not need workgroups, unless they transpose.
 func Spreadable(f *analysis.Facts, m ir.Machine) bool {
 	if newOnline(f, m) != nil {
@@ -59,7 +60,7 @@ func Spreadable(f *analysis.Facts, m ir.Machine) bool {
 		return false
 	}
 	return (len(f.Changing) == 0 || inPlace(f)) && f.Memory.Bytes == 0 && !f.Tree.AnyInOrder() &&
-		!slices.ContainsFunc(f.Tree.Loops(), func(r *analysis.Region) bool { return !staticBands(r) })
+		!slices.ContainsFunc(f.Tree.Loops(), func(r *analysis.Region) bool { return !laidOut(r, m, 1) })
 }
 
 // inPlace reports whether the loops are one band whose iterations read only their own stores, such as the update of an optimizer fused
@@ -73,9 +74,15 @@ func inPlace(f *analysis.Facts) bool {
 	return f.Independent(c[len(c)-1])
 }
 
-// staticBands reports whether the trip counts of the loops of a band, and of all bands in it, are known.
-func staticBands(r *analysis.Region) bool {
-	return !r.Writes || r.Trip() >= 0 && !slices.ContainsFunc(r.Loops(), func(in *analysis.Region) bool { return !staticBands(in) })
+// laidOut reports whether the trip counts of the loops of a band, and of all bands in it, are known, or at least bounded, and their product
+// with n fits an index. A processor that stands for a GPU has caches, but slow barriers: its invocations do the rows of variable numbers alone.
+func laidOut(r *analysis.Region, m ir.Machine, n int64) bool {
+	if !r.Writes {
+		return true
+	}
+	n *= max(r.Bound(), 1)
+	known := r.Trip() >= 0 || r.Bound() >= 0 && n <= math.MaxInt32 && m.Shared > 0
+	return known && !slices.ContainsFunc(r.Loops(), func(in *analysis.Region) bool { return !laidOut(in, m, n) })
 }
 
 // Make plans a kernel for a machine: by the wanted knobs, and by heuristics for knobs that are open. The loops of a plain kernel stay as

@@ -136,7 +136,7 @@ func (pl *planner) planWorkgroup(p *Band) bool {
 	cost := math.Inf(1)
 	for _, rows := range p.Axes {
 		for _, cols := range p.Axes {
-			if rows == cols || rows.Dynamic || cols.Dynamic || rows.Count < leastStaged || cols.Count < leastStaged || rows.ordered || cols.ordered ||
+			if rows == cols || rows.Count < leastStaged || cols.Count < leastStaged || rows.ordered || cols.ordered ||
 				!p.want.allows(knobRowAxis, rows) || !p.want.allows(knobVectorAxis, cols) {
 				continue
 			}
@@ -205,7 +205,7 @@ func (r rectangle) inLine(count int64) int64 {
 func (pl *planner) outerColumns(p *Band, q *Workgroup) *Axis {
 	var found *Axis
 	for _, a := range p.Axes {
-		if a == q.Rows || a == q.Columns || a.Dynamic || a.ordered || a.Count < 2 || q.Columns.Count > mostTile/2 {
+		if a == q.Rows || a == q.Columns || q.Columns.Dynamic || a.Dynamic || a.ordered || a.Count < 2 || q.Columns.Count > mostTile/2 {
 			continue
 		}
 		by, ok := pl.Slopes(a.Region.Rng), true
