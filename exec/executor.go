@@ -133,7 +133,7 @@ func (e *Executor) find(sink *uop.UOp) (root *uop.UOp, s *Step, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	s = &Step{}
-	if root, s.buffers, s.vars, err = schedule.NormalizeFor(e.requests, sink, e.fusion.Sorts()); err != nil {
+	if root, s.buffers, s.vars, err = schedule.NormalizeFor(e.requests, sink, e.fusion.Target()); err != nil {
 		return nil, nil, err
 	}
 	if s.plan = e.plans[root]; s.plan != nil {

@@ -54,7 +54,7 @@ func TestKernelsOfGPUsRunFewIterationsInOrder(t *testing.T) {
 		}
 		o := fuse.ForInvocations(fuse.Machine{Lanes: 1, Threads: 1, L1: 1 << 15, L2: 1 << 20, L3: 1 << 20})
 		sink := g.Sink(nil, stores...)
-		if root, _, _, err := schedule.NormalizeFor(g.Scratch(), sink, uop.SortsParallel); err != nil || len(root.Toposort()) > 4*most {
+		if root, _, _, err := schedule.NormalizeFor(g.Scratch(), sink, uop.Target{Sorts: uop.SortsParallel}); err != nil || len(root.Toposort()) > 4*most {
 			t.Errorf("%s: the request has %d nodes (%v), expected at most %d: those of networks come later", name, len(root.Toposort()), err, 4*most)
 		}
 		s, _, err := portable("test", sink, &o)

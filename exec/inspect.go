@@ -26,7 +26,7 @@ func (e *Executor) Inspect(sink *uop.UOp, bind func(buffers []*uop.UOp) []Bindin
 	if sink == nil || sink.Op != uop.Sink {
 		return nil, fmt.Errorf("exec.Inspect: sink: got %v, expected a SINK of STOREs and ASSIGNs", sink)
 	}
-	root, buffers, vars, err := schedule.NormalizeFor(sink.Graph().Scratch(), sink, e.fusion.Sorts())
+	root, buffers, vars, err := schedule.NormalizeFor(sink.Graph().Scratch(), sink, e.fusion.Target())
 	if err != nil {
 		return nil, err
 	}

@@ -15,7 +15,7 @@ func TestKeysAreSortedOnce(t *testing.T) {
 	inRows := fuse.For(fuse.Machine{Lanes: 16, Threads: 1, L1: 1 << 15, L2: 1 << 20, L3: 1 << 25})
 	inRows.SortsRows = true
 	halves := inRows
-	halves.HalfVectors = true
+	halves.Machine.Lanes = 8
 	networks := fuse.ForInvocations(fuse.Machine{Lanes: 1, Threads: 1, L1: 1 << 15, L2: 1 << 20, L3: 1 << 20})
 	for name, c := range map[string]struct {
 		o     fuse.Options

@@ -28,7 +28,7 @@ type shapeKeeper interface{ KeepsShapes() bool }
 // values in their shapes if shapes is set. Devices without fusion, and GPUs, may have several work items to a kernel, which iterations of a
 // loop in order could not wait for.
 func cut(root *uop.UOp, target *lower.Target, fusion *fuse.Options, buffers int, shapes bool) (*schedule.Schedule, error) {
-	return schedule.Repeated(schedule.Expand(root, fusion.Sorts()), func(root *uop.UOp) (*schedule.Schedule, error) {
+	return schedule.Repeated(schedule.Expand(root, fusion.Target()), func(root *uop.UOp) (*schedule.Schedule, error) {
 		root = storeMissingTypes(root, target)
 		if fusion == nil {
 			opts := []schedule.Option{schedule.WithMaxBuffers(buffers)}
@@ -90,7 +90,7 @@ func portable(fn string, sink *uop.UOp, fusion *fuse.Options) (sched *schedule.S
 	if sink == nil || sink.Op != uop.Sink {
 		return nil, nil, fmt.Errorf("exec.%s: sink: got %v, expected a SINK of STOREs and ASSIGNs", fn, sink)
 	}
-	root, buffers, _, err := schedule.NormalizeFor(sink.Graph().Scratch(), sink, fusion.Sorts())
+	root, buffers, _, err := schedule.NormalizeFor(sink.Graph().Scratch(), sink, fusion.Target())
 	if err != nil {
 		return nil, nil, err
 	}

@@ -11,14 +11,14 @@ import (
 // visit, unique CONSTs are numbered too, BIND loses its value, and CALL becomes its value. Two requests with the same root in one g have
 // the same schedule. buffers are the BUFFERs by number, vars the values of bound variables.
 func Normalize(g *uop.Graph, sink *uop.UOp) (root *uop.UOp, buffers []*uop.UOp, vars map[string]int64, err error) {
-	if root, buffers, vars, err = NormalizeFor(g, sink, uop.SortsUnfused); err == nil {
-		root = Expand(root, uop.SortsUnfused)
+	if root, buffers, vars, err = NormalizeFor(g, sink, uop.Target{Sorts: uop.SortsUnfused}); err == nil {
+		root = Expand(root, uop.Target{Sorts: uop.SortsUnfused})
 	}
 	return root, buffers, vars, err
 }
 
 // NormalizeFor is Normalize, but for CUSTOM_GRADIENTs that are Late: they stay, until Expand replaces them.
-func NormalizeFor(g *uop.Graph, sink *uop.UOp, sorts uop.Sorts) (root *uop.UOp, buffers []*uop.UOp, vars map[string]int64, err error) {
+func NormalizeFor(g *uop.Graph, sink *uop.UOp, target uop.Target) (root *uop.UOp, buffers []*uop.UOp, vars map[string]int64, err error) {
 	if g == nil || sink == nil || sink.Op != uop.Sink {
 		return nil, nil, nil, fmt.Errorf("schedule.Normalize: sink is %v, expected a SINK and a graph to copy it to", sink)
 	}
@@ -30,7 +30,7 @@ func NormalizeFor(g *uop.Graph, sink *uop.UOp, sorts uop.Sorts) (root *uop.UOp, 
 	var sharing []*uop.UOp
 	for {
 		n := newNormalizer(g, sharing)
-		n.sorts = sorts
+		n.target = target
 		root = n.run(sink)
 		more := slices.DeleteFunc(n.alone, func(u *uop.UOp) bool { return n.find(u.Src[sharedSource]) < 0 })
 		if len(more) == 0 {
@@ -48,15 +48,15 @@ const insteadSource, sharedSource = 1, 2
 // Late is the arg of a CUSTOM_GRADIENT whose value becomes an expression of source 1, if IsLate. The expression has thousands of nodes, so
 // that cached requests are looked up without it.
 type Late interface {
-	IsLate(u *uop.UOp, sorts uop.Sorts) bool
+	IsLate(u *uop.UOp, target uop.Target) bool
 	// Late keeps in made what nodes with other results of it will ask for.
-	Late(u *uop.UOp, sorts uop.Sorts, made map[*uop.UOp][]*uop.UOp) *uop.UOp
+	Late(u *uop.UOp, target uop.Target, made map[*uop.UOp][]*uop.UOp) *uop.UOp
 }
 
 const lateSource = 1
 
 // Expand replaces the CUSTOM_GRADIENTs of a normalised request by their late expressions for a device.
-func Expand(root *uop.UOp, sorts uop.Sorts) *uop.UOp {
+func Expand(root *uop.UOp, target uop.Target) *uop.UOp {
 	if !root.HasOp(ops(uop.CustomGradient)) {
 		return root
 	}
@@ -76,7 +76,7 @@ func Expand(root *uop.UOp, sorts uop.Sorts) *uop.UOp {
 			v = u.With(src...)
 		}
 		if a, is := u.Arg.(Late); is && u.Op == uop.CustomGradient {
-			v = a.Late(v, sorts, made)
+			v = a.Late(v, target, made)
 		}
 		to[u] = v
 	}
@@ -95,7 +95,7 @@ type normalizer struct {
 	err     error
 	// sharing are CUSTOM_GRADIENTs that share what is computed anyway, alone others that could.
 	sharing, alone []*uop.UOp
-	sorts          uop.Sorts
+	target         uop.Target
 }
 
 // newNormalizer has room for a request of a few nodes in one piece of memory.
@@ -226,7 +226,7 @@ func (n *normalizer) neededSources(u *uop.UOp) []*uop.UOp {
 // isLate reports whether a CUSTOM_GRADIENT stays, for Expand.
 func (n *normalizer) isLate(u *uop.UOp) bool {
 	a, is := u.Arg.(Late)
-	return is && a.IsLate(u, n.sorts)
+	return is && a.IsLate(u, n.target)
 }
 
 // sources returns the copies of the sources of a node. If one is not done, the node waits for it.

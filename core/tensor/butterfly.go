@@ -16,15 +16,14 @@ const (
 	largestButterfly = 16
 	// passCost is what loading and storing an element costs, in operations on it, stageCost what interleaving takes for a factor of 2.
 	passCost, stageCost = 24, 2
-	// vectorElements is the length from which on vectors are full.
-	vectorElements = 16
 )
 
 // stepCosts are the operations on an element in the transforms of small lengths.
 var stepCosts = map[int64]float64{2: 2.5, 3: 5, 5: 8, 7: 11, 11: 17, 13: 20}
 
-// butterflies are the radices of n with the least cost, in the order of the passes; nil if there are none.
-func butterflies(n, beside int64) []int64 {
+// butterflies are the radices of n, which has small factors, with the least cost for so many vector registers of so many lanes, in the order of the
+// passes.
+func butterflies(n, beside, vectors, lanes int64) []int64 {
 	type state struct{ left, done int64 }
 	type choice struct {
 		cost  float64
@@ -44,13 +43,13 @@ func butterflies(n, beside int64) []int64 {
 			if s.left%r != 0 {
 				continue
 			}
-			cost := passCost + butterflyCost(r) + float64(r)/largestButterfly // what is compiled counts a little
+			cost := passCost + butterflyCost(r) + float64(max(0, 2*r-vectors)) + float64(r)/largestButterfly // what is compiled counts a little
 			along := s.done * beside
 			if along == 1 {
 				along = s.left / r
 				cost += stageCost * math.Log2(float64(r))
 			}
-			cost *= float64((along+vectorElements-1)/vectorElements*vectorElements) / float64(along)
+			cost *= float64((along+lanes-1)/lanes*lanes) / float64(along)
 			if cost += find(state{s.left / r, s.done * r}); cost < c.cost {
 				c = choice{cost, r}
 			}
@@ -59,9 +58,7 @@ func butterflies(n, beside int64) []int64 {
 		return c.cost
 	}
 	s := state{n, 1}
-	if math.IsInf(find(s), 1) {
-		return nil
-	}
+	find(s)
 	var out []int64
 	for s.left > 1 {
 		r := best[s].radix
@@ -98,7 +95,7 @@ func planesOf(packed *uop.UOp) complexPlanes {
 
 // transform is the DFT along the middle axis of (batch, n, beside), or the sum with the conjugate roots, times a factor.
 func transform(z complexPlanes, batch, n, beside int64, inverse bool, factor float64) complexPlanes {
-	if n == 1 || butterflies(n, beside) == nil {
+	if n == 1 || math.IsInf(butterflyCost(n), 1) {
 		return byMatrices(z, batch, n, beside, inverse, factor)
 	}
 	// Derivatives are those of planes, so that memory in which they are packed already is not read in place of them.
@@ -167,12 +164,12 @@ func byMatrices(z complexPlanes, batch, n, beside int64, inverse bool, factor fl
 }
 
 // passes is the packed value of transform of a packed tensor, for a device.
-func passes(x *uop.UOp, numbers uop.Nums, sorts uop.Sorts) *uop.UOp {
+func passes(x *uop.UOp, numbers uop.Nums, target uop.Target) *uop.UOp {
 	batch, n, beside, inverse, factor := int64(numbers[0]), int64(numbers[1]), int64(numbers[2]), numbers[3] == 1, math.Float64frombits(uint64(numbers[4]))
 	z := planesOf(x)
-	if sorts == uop.SortsInOrder || sorts.ByRow() {
+	if target.Sorts == uop.SortsInOrder || target.Sorts == uop.SortsByRow {
 		return inBlocks(z, [3]int64{batch, n, beside}, func(z complexPlanes, of [3]int64) *uop.UOp {
-			return byButterflies(z, of[0], of[1], of[2], inverse, factor)
+			return byButterflies(z, of[0], of[1], of[2], inverse, factor, target)
 		})
 	}
 	y := byMatrices(z, batch, n, beside, inverse, factor)
@@ -187,11 +184,12 @@ func transformRule(g, u *uop.UOp) *uop.UOp {
 
 // byButterflies is the packed value of transform. What a pass stores has the axes of what the next one reads, so that its elements are slices
 // of that: planes, batch, the rest of the index as blocks and places in a block, and the digits of the passes so far.
-func byButterflies(z complexPlanes, batch, n, beside int64, inverse bool, factor float64) *uop.UOp {
+func byButterflies(z complexPlanes, batch, n, beside int64, inverse bool, factor float64, target uop.Target) *uop.UOp {
 	if inverse {
 		z = complexPlanes{z.imag(), z.re}
 	}
-	g, dt, digits, radices := z.re.Graph(), z.re.DType, []int64{beside}, butterflies(n, beside)
+	g, dt, digits := z.re.Graph(), z.re.DType, []int64{beside}
+	radices := butterflies(n, beside, int64(target.Vectors), int64(max(1, target.Lanes*4/dt.Itemsize())))
 	rest := blocksOf(radices, n)
 	z = z.both(func(u *uop.UOp) *uop.UOp { return reshape(u, uop.ShapeOf(1, batch, rest[0], rest[1], beside)) })
 	slice := func(axis int, from, to int64) complexPlanes {

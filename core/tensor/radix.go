@@ -102,14 +102,14 @@ func radixSort(rule statedRule, key *uop.UOp, keyBits int64, positions bool, num
 
 // suitsRows reports whether SORT takes less time than passes over digits, of which keys of few bits need few, or than a network if the rows
 // suit one: its rows fit in registers, or keys are sorted alone.
-func suitsRows(x *uop.UOp, sorts uop.Sorts, axis int, positions, network bool) bool {
+func suitsRows(x *uop.UOp, target uop.Target, axis int, positions, network bool) bool {
 	s, size := x.Shape(), int64(x.DType.Itemsize())
-	if !sorts.ByRow() || !isNumbers(s) || size < 4 {
+	if target.Sorts != uop.SortsByRow || !isNumbers(s) || size < 4 {
 		return false
 	}
 	n := s[axis].N
-	if positions && sorts == uop.SortsByHalves {
-		return !network && n <= longForHalves
+	if positions && target.Lanes < 16 {
+		return !network && n <= longForFew
 	}
 	if !network {
 		return true
@@ -126,8 +126,9 @@ const fewBits = 16
 // sortedInRegisters is how many bytes SORT sorts in registers; fewForRegisters elements leave most of them empty.
 const sortedInRegisters, fewForRegisters = 1 << 10, 48
 
-// longForHalves is the length of rows from which vectors of half the size sort numbers that hold a position in more time than digits do.
-const longForHalves = 1 << 16
+// longForFew is the length of rows from which vectors of 4 numbers of 64 bits, which hold a key and its position, take longer than passes over
+// digits.
+const longForFew = 1 << 16
 
 // rowSort is radixSort with positions by SORT, of numbers that hold a key and a position.
 func rowSort(key *uop.UOp) (sorted, at *uop.UOp) {

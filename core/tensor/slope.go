@@ -44,7 +44,7 @@ func (f elementwise) Gradient(g, u *uop.UOp) []*uop.UOp {
 func Composed(u *uop.UOp) *uop.UOp {
 	v := u.Src[0]
 	if s, ok := u.Arg.(stated); ok && s.rule == passesOfTransform {
-		return passes(u.Src[1], s.numbers, uop.SortsUnfused)
+		return passes(u.Src[1], s.numbers, uop.Target{Sorts: uop.SortsUnfused})
 	}
 	if f, ok := u.Arg.(elementwise); ok && f.long != nil {
 		long := f.long(u.Src[1:]...)

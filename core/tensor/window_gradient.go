@@ -102,24 +102,24 @@ func (s stated) Shares() bool { return s.rule == gradientOfShared }
 
 // IsLate reports whether the value is computed by a network of comparisons, or by SORT (schedule.Late). GPUs, which run no iterations in order, sort
 // by networks wherever they can.
-func (s stated) IsLate(u *uop.UOp, sorts uop.Sorts) bool {
+func (s stated) IsLate(u *uop.UOp, target uop.Target) bool {
 	switch s.rule {
 	case sortedByNetwork, passesOfTransform:
 		return true
 	case sortedByDigits:
-		return sorts == uop.SortsParallel && (s.numbers[0] == 0 || u.Src[1].DType.Itemsize() <= 4) || s.numbers[0] == 1 && s.numbers[2] > fewBits && suitsRows(u.Src[1], sorts, 1, true, false)
+		return target.Sorts == uop.SortsParallel && (s.numbers[0] == 0 || u.Src[1].DType.Itemsize() <= 4) || s.numbers[0] == 1 && s.numbers[2] > fewBits && suitsRows(u.Src[1], target, 1, true, false)
 	case sortedRowsAlone:
 		axis, network := s.numbers[0], s.numbers[2] == 1
-		return (axis == 1 || !network) && suitsRows(u.Src[1], sorts, axis, false, network)
+		return (axis == 1 || !network) && suitsRows(u.Src[1], target, axis, false, network)
 	}
 	return false
 }
 
 // Late is that network or SORT. Keys and their positions are sorted once.
-func (s stated) Late(u *uop.UOp, sorts uop.Sorts, made map[*uop.UOp][]*uop.UOp) *uop.UOp {
+func (s stated) Late(u *uop.UOp, target uop.Target, made map[*uop.UOp][]*uop.UOp) *uop.UOp {
 	switch s.rule {
 	case passesOfTransform:
-		return passes(u.Src[1], s.numbers, sorts)
+		return passes(u.Src[1], s.numbers, target)
 	case sortedRowsAlone:
 		return transpose(sortRows(transpose(u.Src[1], s.numbers[0], 1), s.numbers[1]), 1, s.numbers[0])
 	}
@@ -128,16 +128,16 @@ func (s stated) Late(u *uop.UOp, sorts uop.Sorts, made map[*uop.UOp][]*uop.UOp) 
 	numbers[1] = 0
 	both := u.Graph().New(u.Op, key.DType, []*uop.UOp{key}, stated{s.rule, numbers}, nil)
 	if made[both] == nil {
-		sorted, at := s.sorted(key, sorts, positions)
+		sorted, at := s.sorted(key, target, positions)
 		made[both] = []*uop.UOp{sorted, at}
 	}
 	return made[both][which]
 }
 
-func (s stated) sorted(key *uop.UOp, sorts uop.Sorts, positions bool) (sorted, at *uop.UOp) {
+func (s stated) sorted(key *uop.UOp, target uop.Target, positions bool) (sorted, at *uop.UOp) {
 	network := s.rule == sortedByNetwork
 	inRows := network && s.numbers[2] == 1
-	if positions && suitsRows(key, sorts, 1, true, network) && (inRows || !network) {
+	if positions && suitsRows(key, target, 1, true, network) && (inRows || !network) {
 		return rowSort(key)
 	}
 	key = transpose(key, 0, 1)

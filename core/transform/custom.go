@@ -111,18 +111,18 @@ func (a batchedGradient) Shares() bool {
 
 // late is a rule for one element with an expression that is made late (schedule.Late).
 type late interface {
-	IsLate(u *uop.UOp, sorts uop.Sorts) bool
-	Late(u *uop.UOp, sorts uop.Sorts, made map[*uop.UOp][]*uop.UOp) *uop.UOp
+	IsLate(u *uop.UOp, target uop.Target) bool
+	Late(u *uop.UOp, target uop.Target, made map[*uop.UOp][]*uop.UOp) *uop.UOp
 }
 
 // IsLate reports whether there is one for all elements.
-func (a batchedGradient) IsLate(u *uop.UOp, sorts uop.Sorts) bool {
+func (a batchedGradient) IsLate(u *uop.UOp, target uop.Target) bool {
 	l, ok := a.of.(late)
-	return ok && l.IsLate(u, sorts) && a.mapped[1]
+	return ok && l.IsLate(u, target) && a.mapped[1]
 }
 
 // Late is that expression. Nodes with the same sources have the same elements, so that what they share is made once.
-func (a batchedGradient) Late(u *uop.UOp, sorts uop.Sorts, made map[*uop.UOp][]*uop.UOp) *uop.UOp {
+func (a batchedGradient) Late(u *uop.UOp, target uop.Target, made map[*uop.UOp][]*uop.UOp) *uop.UOp {
 	src, inputs := make([]*uop.UOp, len(u.Src)), map[*uop.UOp]Batched{}
 	for i, s := range u.Src {
 		at := 0
@@ -140,7 +140,7 @@ func (a batchedGradient) Late(u *uop.UOp, sorts uop.Sorts, made map[*uop.UOp][]*
 	}
 	node := u.Graph().New(u.Op, u.DType, src, a.of, nil)
 	inputs[node] = Batched{u, true}
-	return a.batch(a.of.(late).Late(node, sorts, made), inputs, u.Shape()[0])
+	return a.batch(a.of.(late).Late(node, target, made), inputs, u.Shape()[0])
 }
 
 // Gradient is the rule for one element, for all elements. A source that all elements share gets the sum.

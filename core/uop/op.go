@@ -167,12 +167,15 @@ const (
 	SortsInOrder  Sorts = iota // loops whose iterations run in order
 	SortsParallel              // loops whose iterations are independent
 	SortsByRow                 // SORT
-	SortsByHalves              // SORT by vectors of half the size, which takes twice as long
 	SortsUnfused               // loops whose iterations run in order; kernels are not fused
 )
 
-// ByRow reports whether the device has SORT.
-func (s Sorts) ByRow() bool { return s == SortsByRow || s == SortsByHalves }
+// Target is the device that a request is scheduled for, as far as its graph depends on it.
+type Target struct {
+	Sorts Sorts
+	// Vectors is the number of vector registers, Lanes that of elements of 4 bytes in one; 0 if they are not known.
+	Vectors, Lanes int
+}
 
 // OpByName finds an operation by its upper-case name.
 func OpByName(name string) (Op, bool) { o, ok := opByName[name]; return o, ok }

@@ -10,7 +10,7 @@ import (
 
 // FusionFor are the limits of fusion for a machine, whose kernels are lowered for a target.
 func FusionFor(m *ir.Machine, target *lower.Target) fuse.Options {
-	o := fuse.Machine{Lanes: m.Lanes, Threads: m.Threads, L1: m.L1, L2: m.L2, L3: m.L3}
+	o := fuse.Machine{Lanes: m.Lanes, Vectors: m.Vectors, Threads: m.Threads, L1: m.L1, L2: m.L2, L3: m.L3}
 	if !m.Invocations {
 		limits := fuse.For(o)
 		limits.Cycles = func(kernel *uop.UOp) (all, lanes float64, ok bool) {

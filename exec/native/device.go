@@ -91,7 +91,7 @@ func (d *Device) Target() *lower.Target { return d.target }
 // Fusion are the limits of fusion.
 func (d *Device) Fusion() fuse.Options {
 	o := device.FusionFor(&d.machine, d.Target())
-	o.SortsRows, o.HalfVectors = d.features.AVX2, !d.features.AVX512
+	o.SortsRows = d.features.AVX2
 	return o
 }
 

@@ -329,8 +329,23 @@ func (s *selector) load(v *ir.Value) *inst {
 		ptr, off, m := s.elements(at, 0, 1, s.home(v.Block), nil, true)
 		x := s.neighbours(k, 1, &inst{what: isLoad, args: []*inst{ptr}, imm: [2]uint64{uint64(off)}, home: m.home, mem: m})
 		return s.splat(v, x, true)
+	case at.Index == nil && at.Stride == 2 && at.Gate == nil && k.Size()*int64(v.Lanes) == 16:
+		return s.loadPairs(v)
 	}
 	return s.loadLanes(v)
+}
+
+// loadPairs loads every second element: two vectors, the second of which ends at the last element needed.
+func (s *selector) loadPairs(v *ir.Value) *inst {
+	n := v.Lanes
+	half := func(from int) *inst {
+		ptr, off, m := s.elements(v.At, int64(from), int64(n), s.home(v.Block), nil, true)
+		return s.neighbours(v.At.Buf.Kind, n, &inst{what: isLoad, args: []*inst{ptr}, imm: [2]uint64{uint64(off)}, home: m.home, mem: m})
+	}
+	if n == 2 {
+		return s.shuffle(half(0), half(1), 2, 0, 3)
+	}
+	return s.shuffle(half(0), half(3), 4, 0, 2, 5, 7)
 }
 
 // loadLanes loads a vector lane by lane.

@@ -21,7 +21,7 @@ func (g *gen) load(v *ir.Value) asm.Reg {
 		return g.loadSame(v)
 	case at.Index == nil && at.Stride == -1 && at.Gate == nil && g.whole(v):
 		return g.loadReversed(v)
-	case at.Index == nil && at.Stride == 2 && g.whole(v) && (g.f.AVX512 || g.f.AVX2 && at.Gate == nil):
+	case at.Index == nil && at.Stride == 2 && g.whole(v) && (g.f.AVX512 || at.Gate == nil):
 		return g.loadPairs(v)
 	case g.whole(v) && g.f.AVX2:
 		return g.gather(v)

@@ -36,8 +36,8 @@ type Options struct {
 	HostTypes func(dt *uop.DType) bool
 	// Invocations: the iterations of a kernel run in parallel and cannot depend on each other.
 	Invocations bool
-	// SortsRows: the device has SORT, with HalfVectors by vectors of half the size of others.
-	SortsRows, HalfVectors bool
+	// SortsRows: the device has SORT.
+	SortsRows bool
 	// Cycles estimates how many cycles a run of a kernel takes one thread, as the kernel is laid out, and how many of them are for elements
 	// that are loaded, stored or moved one by one; nil for devices that cannot tell. ok is false if that depends on its arguments.
 	Cycles func(kernel *uop.UOp) (all, oneByOne float64, ok bool)
@@ -49,25 +49,25 @@ type Options struct {
 	OnlineRows int64
 }
 
-// Sorts is what the device sorts by.
-func (o *Options) Sorts() uop.Sorts {
-	switch {
-	case o == nil:
-		return uop.SortsUnfused
-	case o.Invocations:
-		return uop.SortsParallel
-	case o.SortsRows && o.HalfVectors:
-		return uop.SortsByHalves
-	case o.SortsRows:
-		return uop.SortsByRow
+// Target is the device, for what graphs depend on.
+func (o *Options) Target() uop.Target {
+	if o == nil {
+		return uop.Target{Sorts: uop.SortsUnfused}
 	}
-	return uop.SortsInOrder
+	to := uop.Target{Sorts: uop.SortsInOrder, Vectors: o.Machine.Vectors, Lanes: o.Machine.Lanes}
+	switch {
+	case o.Invocations:
+		to.Sorts = uop.SortsParallel
+	case o.SortsRows:
+		to.Sorts = uop.SortsByRow
+	}
+	return to
 }
 
 // Machine has the parameters of the cost model.
 type Machine struct {
-	// Lanes is the number of elements of a vector, Threads the number of threads that share a run.
-	Lanes, Threads int
+	// Lanes is the number of elements of a vector, Vectors the number of vector registers, Threads the number of threads that share a run.
+	Lanes, Vectors, Threads int
 	// L1, L2 and L3 are the sizes of the caches in bytes.
 	L1, L2, L3 int64
 	// Launch is the launch overhead of a kernel in cycles, 0 for that of a call.
