@@ -111,22 +111,21 @@ func transform(z complexPlanes, batch, n, beside int64, inverse bool, factor flo
 	return planesOf(x.Graph().New(uop.CustomGradient, x.DType, []*uop.UOp{x, x}, arg, nil))
 }
 
-// A batch of more than cacheBytes is transformed in blocks of about blockBytes, which stay in the cache from one pass to the next.
-const (
-	cacheBytes, blockBytes = 4 << 20, 1 << 20
-	leastBeside            = 64 // elements of a block that lie side by side
-)
+// besideBytes are the least bytes of a block that lie side by side.
+const besideBytes = 512
 
 // inBlocks is a packed transform along the middle axis of (batch, n, beside), in a loop over blocks of the batch or of what is beside if all does
-// not fit the cache and z is an input: a pass over the whole computes z on the way. Blocks have one size: they may overlap.
-func inBlocks(z complexPlanes, shape [3]int64, transform func(z complexPlanes, shape [3]int64) *uop.UOp) *uop.UOp {
+// not fit the cache and z is stored: a pass over the whole computes z on the way. A block fills half of the cache, where it stays from one pass to
+// the next. Blocks have one size: they may overlap.
+func inBlocks(z complexPlanes, shape [3]int64, cache int64, transform func(z complexPlanes, shape [3]int64) *uop.UOp) *uop.UOp {
 	dt, whole := z.re.DType, append(uop.ShapeOf(shape[:]...), uop.N(2))
-	bytes := shape[0] * shape[1] * shape[2] * 2 * int64(dt.Itemsize())
-	count := (bytes + blockBytes - 1) / blockBytes
+	size := 2 * int64(dt.Itemsize())
+	bytes := shape[0] * shape[1] * shape[2] * size
 	axis, unit := 0, int64(1)
-	if shape[0] < count {
-		axis, unit = 2, leastBeside
+	if beside := besideBytes / size; shape[0] < 2 || shape[2] >= 2*beside && bytes/shape[0] > cache {
+		axis, unit = 2, beside
 	}
+	count := min((2*bytes+cache-1)/max(1, cache), shape[axis]/unit)
 	stored := z.re
 	if z.im != nil {
 		stored = z.packed()
@@ -135,7 +134,7 @@ func inBlocks(z complexPlanes, shape [3]int64, transform func(z complexPlanes, s
 	for input.Op == uop.Reshape || input.Op == uop.Detach {
 		input = input.Src[0]
 	}
-	if bytes <= cacheBytes || shape[axis] < count*unit || input.Op != uop.Param {
+	if bytes <= cache || count < 2 || input.Op != uop.Param && input.Op != uop.Result {
 		return reshape(transform(z, shape), whole).ContiguousOp()
 	}
 	of := shape
@@ -168,7 +167,7 @@ func passes(x *uop.UOp, numbers uop.Nums, target uop.Target) *uop.UOp {
 	batch, n, beside, inverse, factor := int64(numbers[0]), int64(numbers[1]), int64(numbers[2]), numbers[3] == 1, math.Float64frombits(uint64(numbers[4]))
 	z := planesOf(x)
 	if target.Sorts == uop.SortsInOrder || target.Sorts == uop.SortsByRow {
-		return inBlocks(z, [3]int64{batch, n, beside}, func(z complexPlanes, of [3]int64) *uop.UOp {
+		return inBlocks(z, [3]int64{batch, n, beside}, target.Cache, func(z complexPlanes, of [3]int64) *uop.UOp {
 			return byButterflies(z, of[0], of[1], of[2], inverse, factor, target)
 		})
 	}

@@ -175,6 +175,8 @@ type Target struct {
 	Sorts Sorts
 	// Vectors is the number of vector registers, Lanes that of elements of 4 bytes in one; 0 if they are not known.
 	Vectors, Lanes int
+	// Cache is the size of the caches of all threads that share a run, without those shared by processors, in bytes.
+	Cache int64
 }
 
 // OpByName finds an operation by its upper-case name.

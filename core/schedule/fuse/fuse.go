@@ -54,7 +54,8 @@ func (o *Options) Target() uop.Target {
 	if o == nil {
 		return uop.Target{Sorts: uop.SortsUnfused}
 	}
-	to := uop.Target{Sorts: uop.SortsInOrder, Vectors: o.Machine.Vectors, Lanes: o.Machine.Lanes}
+	m := &o.Machine
+	to := uop.Target{Sorts: uop.SortsInOrder, Vectors: m.Vectors, Lanes: m.Lanes, Cache: m.L2 * int64(m.Threads)}
 	switch {
 	case o.Invocations:
 		to.Sorts = uop.SortsParallel
