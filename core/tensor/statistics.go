@@ -564,6 +564,24 @@ func Interp(x, xp, fp *uop.UOp, left, right *float64) (r *uop.UOp, err error) {
 	if len(xp.Shape()) != 1 || len(fp.Shape()) != 1 || xp.Shape()[0] != fp.Shape()[0] || xp.Shape()[0].IsNum(0) {
 		fail("fp", "has shape %s beside xp of shape %s, expected two vectors of one size above 0", fp.Shape(), xp.Shape())
 	}
+	if fp.DType.IsComplex() {
+		z := complexOf(fp)
+		re, err := Interp(x, xp, z.re, left, right)
+		if err != nil {
+			return nil, err
+		}
+		outside := func(v *float64) *float64 { // a real number
+			if v == nil {
+				return nil
+			}
+			return new(float64)
+		}
+		im, err := Interp(x, xp, z.imag(), outside(left), outside(right))
+		if err != nil {
+			return nil, err
+		}
+		return Complex(re, im)
+	}
 	dt := uop.LeastUpperFloat(uop.LeastUpper(uop.LeastUpper(x.DType, xp.DType), fp.DType))
 	x, xp, fp = cast(x, dt), cast(xp, dt), cast(fp, dt)
 	n := intSize("xp", xp.Shape(), 0)

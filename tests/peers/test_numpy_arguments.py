@@ -35,7 +35,6 @@ OTHERWISE = {
     "ravel_multi_index": "multi_index is called positions",
     "promote_types": "it is result_type, with any number of types",
     "rint": "it is round, with decimals",
-    "trim_zeros": "no axis",
     "full_like": "shape is no positional argument",
     "ones_like": "shape is no positional argument",
     "zeros_like": "shape is no positional argument",
@@ -223,6 +222,14 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "polyfit unscaled": lambda m: m.polyfit(V, np.stack([V**2, V], 1), 1, cov="unscaled"),
     "trim_zeros": lambda m: m.trim_zeros(np.array([0, 0, 1, 0, 2, 0]), "f"),
     "trim_zeros none": lambda m: m.trim_zeros(np.zeros(3)),
+    "trim_zeros of a matrix": lambda m: m.trim_zeros(np.pad(np.eye(2), 1)),
+    "trim_zeros behind": lambda m: m.trim_zeros(np.pad(np.eye(2), 1), "b", axis=-1),
+    "trim_zeros of zeros": lambda m: m.trim_zeros(np.zeros((2, 3)), axis=(0,)),
+    "trim_zeros of a number": lambda m: m.trim_zeros(np.array(0.0)),
+    "repeat a number": lambda m: m.repeat(np.array(3), 2, axis=0),
+    "interp complex": lambda m: m.interp(
+        np.array([-1.0, 0.25, 2.0]), np.array([0.0, 1.0]), np.array([1 + 1j, 2 - 1j]), left=5.0
+    ),
     "sort_complex": lambda m: m.sort_complex(np.array([3.0, 1, 2])),
     "compress": lambda m: m.compress(condition=[True, False, True, True], a=X, axis=0),
     "apply_along_axis": lambda m: m.apply_along_axis(lambda v, k: v * k, 0, X, 3.0),

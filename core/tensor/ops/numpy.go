@@ -924,6 +924,9 @@ Those outside are errors where they are in memory, moved to the edge with "clip"
 				if err != nil {
 					return nil, err
 				}
+				if len(x.Shape()) == 0 {
+					x = x.Reshape(uop.ShapeOf(1))
+				}
 				if n := a.ints("repeats"); len(n) != 1 {
 					return tensor.RepeatEach(x, n, axis)
 				}

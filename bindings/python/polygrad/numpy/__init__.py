@@ -611,18 +611,23 @@ def _flat_unless(a: Operand, axis: int | None) -> tuple[Tensor, int]:
     return (_array(a).flatten(), 0) if axis is None else (_array(a), axis)
 
 
-def trim_zeros(filt: Operand, trim: str = "fb") -> Tensor:
-    """Return a vector without its zeros in front ("f") and behind ("b"); it is computed."""
-    x = _array(filt)
-    if x.ndim != 1:
-        raise wrong("filt", f"an array of shape {x.shape}", "a vector")
-    if set(trim.lower()) - set("fb"):
+def trim_zeros(filt: Operand, trim: str = "fb", axis: Any = None) -> Tensor:
+    """Return an array without zeros in front ("f") and behind ("b") along axes, all by default.
+
+    The array is computed.
+    """
+    x, ends = _array(filt), trim.lower()
+    if set(ends) - set("fb"):
         raise wrong("trim", trim, '"f", "b" or "fb"')
-    at = _operations.flatnonzero(x).tolist()
-    if not at:
-        return x[:0]
-    first, last = ("f" in trim.lower()) * at[0], at[-1] + 1 if "b" in trim.lower() else x.numel()
-    return x[first:last]
+    axes = range(x.ndim) if axis is None else axis
+    kept, at = [(0, n) for n in x.shape], _np.argwhere(x.numpy())
+    for a in (axes,) if isinstance(axes, builtins.int) else axes:
+        n, places = x.size(a), at[:, a]
+        if len(at):
+            kept[a] = (places.min() * ("f" in ends), places.max() + 1 if "b" in ends else n)
+        else:
+            kept[a] = (0, 0)
+    return x.shrink(kept)
 
 
 def sort_complex(a: Operand) -> Tensor:
