@@ -329,23 +329,39 @@ func (s *selector) load(v *ir.Value) *inst {
 		ptr, off, m := s.elements(at, 0, 1, s.home(v.Block), nil, true)
 		x := s.neighbours(k, 1, &inst{what: isLoad, args: []*inst{ptr}, imm: [2]uint64{uint64(off)}, home: m.home, mem: m})
 		return s.splat(v, x, true)
-	case at.Index == nil && at.Stride == 2 && at.Gate == nil && k.Size()*int64(v.Lanes) == 16:
-		return s.loadPairs(v)
+	case at.Index == nil && at.Gate == nil && k.Size()*int64(v.Lanes) == 16:
+		switch at.Stride {
+		case -1:
+			return s.loadReversed(v)
+		case 2, -2:
+			return s.loadPairs(v)
+		}
 	}
 	return s.loadLanes(v)
 }
 
-// loadPairs loads every second element: two vectors, the second of which ends at the last element needed.
+// part is a vector of elements that stand side by side in memory, from one on.
+func (s *selector) part(v *ir.Value, from int64) *inst {
+	ptr, off, m := s.elements(v.At, from, int64(v.Lanes), s.home(v.Block), nil, true)
+	return s.neighbours(v.At.Buf.Kind, v.Lanes, &inst{what: isLoad, args: []*inst{ptr}, imm: [2]uint64{uint64(off)}, home: m.home, mem: m})
+}
+
+// loadReversed loads contiguous elements in reverse order of lanes.
+func (s *selector) loadReversed(v *ir.Value) *inst {
+	x := s.part(v, int64(1-v.Lanes))
+	return s.shuffle(x, x, v.Lanes, []int{3, 2, 1, 0}[4-v.Lanes:]...)
+}
+
+// loadPairs loads every second element, in reverse order if the stride is negative: two vectors, the second of which ends at the last element needed.
 func (s *selector) loadPairs(v *ir.Value) *inst {
 	n := v.Lanes
-	half := func(from int) *inst {
-		ptr, off, m := s.elements(v.At, int64(from), int64(n), s.home(v.Block), nil, true)
-		return s.neighbours(v.At.Buf.Kind, n, &inst{what: isLoad, args: []*inst{ptr}, imm: [2]uint64{uint64(off)}, home: m.home, mem: m})
+	lanes := map[int][]int{2: {0, 3}, 4: {0, 2, 5, 7}}[n]
+	first := int64(0)
+	if v.At.Stride < 0 {
+		first = v.At.Stride * int64(n-1)
+		slices.Reverse(lanes)
 	}
-	if n == 2 {
-		return s.shuffle(half(0), half(1), 2, 0, 3)
-	}
-	return s.shuffle(half(0), half(3), 4, 0, 2, 5, 7)
+	return s.shuffle(s.part(v, first), s.part(v, first+int64(n-1)), n, lanes...)
 }
 
 // loadLanes loads a vector lane by lane.

@@ -21,7 +21,7 @@ func (g *gen) load(v *ir.Value) asm.Reg {
 		return g.loadSame(v)
 	case at.Index == nil && at.Stride == -1 && at.Gate == nil && g.whole(v):
 		return g.loadReversed(v)
-	case at.Index == nil && at.Stride == 2 && g.whole(v) && (g.f.AVX512 || at.Gate == nil):
+	case at.Index == nil && (at.Stride == 2 && (g.f.AVX512 || at.Gate == nil) || at.Stride == -2 && at.Gate == nil) && g.whole(v):
 		return g.loadPairs(v)
 	case g.whole(v) && g.f.AVX2:
 		return g.gather(v)
@@ -412,26 +412,35 @@ func (g *gen) loadSame(v *ir.Value) asm.Reg {
 
 // loadReversed loads contiguous elements in reverse order of lanes.
 func (g *gen) loadReversed(v *ir.Value) asm.Reg {
-	w := int(v.Kind.Width())
-	size := g.size(v)
-	r := g.neighbours(v.At.Buf.Kind, v.Lanes, g.address(v.At, -int64((v.Lanes-1)*w)))
+	first := -int64((v.Lanes - 1) * int(v.Kind.Width()))
+	return g.reversed(g.neighbours(v.At.Buf.Kind, v.Lanes, g.address(v.At, first)), v)
+}
+
+// reversed is a register of the lanes of a value in reverse order.
+func (g *gen) reversed(r asm.Reg, v *ir.Value) asm.Reg {
 	vs := make([]uint64, v.Lanes)
 	for i := range vs {
 		vs[i] = uint64(v.Lanes - 1 - i)
 	}
-	return g.permute(r, w, size, vs)
+	return g.permute(r, int(v.Kind.Width()), g.size(v), vs)
 }
 
-// loadPairs loads every second element: two vectors, the second of which ends at the last element needed.
+// loadPairs loads every second element, in reverse order if the stride is negative: two vectors, the second of which ends at the last element needed.
 func (g *gen) loadPairs(v *ir.Value) asm.Reg {
 	w := int(v.Kind.Width())
 	n := v.Lanes
+	at, first := v.At, int64(0)
 	vs := make([]uint64, n)
 	for i := range vs {
 		vs[i] = uint64(2 * i)
 		if 2*i >= n {
 			vs[i]++ // lane n of the second vector is element n-1
 		}
+	}
+	reverse := at.Stride < 0
+	if reverse {
+		first = at.Stride * int64(n-1) * int64(w)
+		slices.Reverse(vs)
 	}
 	join := func(x, y asm.Reg) asm.Reg {
 		d := g.vec()
@@ -445,15 +454,18 @@ func (g *gen) loadPairs(v *ir.Value) asm.Reg {
 			if g.size(v) > 16 {
 				g.imm(asm.VPERMPD, g.size(v), d, 0xD8, d)
 			}
+			if reverse {
+				return g.reversed(d, v)
+			}
 			return d
 		}
 		g.move(d, x)
 		g.ins(sized(w, asm.VPERMT2PS, asm.VPERMT2PD), g.size(v), d, g.lanesOf(w, vs), y)
 		return d
 	}
-	at := v.At
 	if at.Gate == nil {
-		return join(g.neighbours(at.Buf.Kind, n, g.address(at, 0)), g.neighbours(at.Buf.Kind, n, g.address(at, int64((n-1)*w))))
+		k, last := at.Buf.Kind, first+int64((n-1)*w)
+		return join(g.neighbours(k, n, g.address(at, first)), g.neighbours(k, n, g.address(at, last)))
 	}
 	mask := g.mask(at.Gate, n, w)
 	m := g.within(at, mask, n)
