@@ -31,3 +31,37 @@ func GoName(name string) string {
 	}
 	return b.String()
 }
+
+// firstOperands are NumPy's names of first operands that are not x, each with its functions.
+var firstOperands = map[string]string{
+	"a": `all any argmax argmin argpartition argsort argwhere average clip convolve correlate count_nonzero cross cumulative_sum cumulative_prod diagonal
+		diff expand_dims fill_diagonal flatnonzero histogram histogram_bin_edges isclose kron max mean median min moveaxis nanargmax nanargmin nancumprod
+		nancumsum nanmax nanmean nanmedian nanmin nanpercentile nanprod nanquantile nanstd nansum nanvar nonzero outer packbits partition percentile
+		permute_dims prod ptp put quantile ravel repeat resize roll rollaxis round searchsorted sort squeeze std sum swapaxes take tensordot trace
+		unpackbits var`,
+	"A": "tile", "a1": "array_equal polyadd polymul polysub", "ar1": "intersect1d setdiff1d setxor1d union1d",
+	"arr": "delete insert put_along_axis take_along_axis tril_indices_from triu_indices_from", "array": "concat stack", "ary": "ediff1d",
+	"condition": "extract", "element": "isin", "f": "gradient", "indices": "unravel_index", "key": "lexsort", "m": "cov flip rot90 tril triu",
+	"p": "polyder polyint polyval roots unwrap", "position": "ravel_multi_index", "seq_of_zeros": "poly", "u": "polydiv", "v": "diag diagflat",
+	"val": "imag real", "y": "trapezoid", "z": "angle",
+}
+
+// inNumPysNames gives functions NumPy's names of their first operands.
+func inNumPysNames(list []Op) []Op {
+	names := map[string]string{}
+	for first, functions := range firstOperands {
+		for name := range strings.FieldsSeq(functions) {
+			names["numpy."+name] = first
+		}
+	}
+	for i := range list {
+		if first := names[list[i].Name]; first != "" {
+			list[i].First = first
+			delete(names, list[i].Name)
+		}
+	}
+	for name := range names {
+		panic("ops: no function " + name)
+	}
+	return list
+}

@@ -31,38 +31,6 @@ func severalInNumpy(results, name, params, doc string, build func(a *Args) ([]*u
 	return several(results, "numpy."+name, params, doc, build)
 }
 
-// firstOperands are NumPy's names of first operands that are not x, each with its functions.
-var firstOperands = map[string]string{
-	"a": `all any argmax argmin argpartition argsort argwhere average clip convolve correlate count_nonzero cross cumulative_sum cumulative_prod diagonal
-		diff expand_dims fill_diagonal flatnonzero histogram histogram_bin_edges isclose kron max mean median min moveaxis nanargmax nanargmin nancumprod
-		nancumsum nanmax nanmean nanmedian nanmin nanpercentile nanprod nanquantile nanstd nansum nanvar nonzero outer packbits partition percentile
-		permute_dims prod ptp put quantile ravel repeat resize roll rollaxis round searchsorted sort squeeze std sum swapaxes take tensordot trace
-		unpackbits var`,
-	"a1": "array_equal", "z": "angle", "v": "diag diagflat", "ary": "ediff1d", "m": "flip rot90 tril triu",
-	"val": "imag real", "ar1": "intersect1d setdiff1d setxor1d union1d", "element": "isin", "A": "tile",
-	"arr": "delete insert put_along_axis take_along_axis tril_indices_from triu_indices_from",
-}
-
-// inNumPysNames gives functions NumPy's names of their first operands.
-func inNumPysNames(list []Op) []Op {
-	names := map[string]string{}
-	for first, functions := range firstOperands {
-		for name := range strings.FieldsSeq(functions) {
-			names["numpy."+name] = first
-		}
-	}
-	for i := range list {
-		if first := names[list[i].Name]; first != "" {
-			list[i].First = first
-			delete(names, list[i].Name)
-		}
-	}
-	for name := range names {
-		panic("ops: no function " + name)
-	}
-	return list
-}
-
 // described finds an operation of tensors. It does not look into the modules, which are made of it.
 func described(name string) *Op {
 	for _, op := range All() {
@@ -473,16 +441,6 @@ func (a *Args) spacing(name string) (*uop.UOp, error) {
 	return tensor.Const(a.X.Graph(), uop.LeastUpperFloat(a.X.DType), v)
 }
 
-func window(name, params, doc string) Op {
-	return single(Maker, "numpy."+name, "M int"+params, doc, func(a *Args) (*uop.UOp, error) {
-		beta := 0.0
-		if params != "" {
-			beta = a.float("beta")
-		}
-		return tensor.WindowFunction(a.Graph, name, a.int("M"), beta, uop.Float32)
-	})
-}
-
 // flatUnless is an axis of x, or of x flattened if it is not given.
 func (a *Args) flatUnless(name string) (*uop.UOp, int, error) {
 	if a.given(name) {
@@ -619,7 +577,7 @@ var numpyOps = sync.OnceValue(func() []Op {
 				_, at, err := tensor.Sort(a.X, a.axis("axis"), a.bool("descending"))
 				return at, err
 			}),
-			called("key", joiner("numpy.lexsort", "axis int = -1", "The positions that sort by the last of several arrays, then by the one before, and so on.", func(a *Args) (*uop.UOp, error) { return tensor.LexOrder(a.Xs, a.axis("axis")) })),
+			joiner("numpy.lexsort", "axis int = -1", "The positions that sort by the last of several arrays, then by the one before, and so on.", func(a *Args) (*uop.UOp, error) { return tensor.LexOrder(a.Xs, a.axis("axis")) }),
 			inNumpy("partition", "kth axes, axis int = -1, kind text?", "The elements along an axis, lesser ones before those at kth: sorted.", func(a *Args) (*uop.UOp, error) {
 				if err := a.kth(); err != nil {
 					return nil, err
@@ -735,13 +693,13 @@ counts are divided by their sum and the width of the interval.`, func(a *Args) (
 				}
 				return r[0], nil
 			}),
-			called("condition", inNumpy("extract", "arr tensor, "+bySize, "The elements of arr where condition is true, as a vector.", func(a *Args) (*uop.UOp, error) {
+			inNumpy("extract", "arr tensor, "+bySize, "The elements of arr where condition is true, as a vector.", func(a *Args) (*uop.UOp, error) {
 				mask, err := tensor.Cast(a.X, uop.Bool)
 				if err != nil {
 					return nil, err
 				}
 				return a.chosenFrom(a.tensor("arr"), mask)
-			})),
+			}),
 		},
 		// Indexing
 		[]Op{
@@ -796,14 +754,14 @@ counts are divided by their sum and the width of the interval.`, func(a *Args) (
 				}
 				return tensor.Put(a.X, at, v)
 			}),
-			called("indices", severalInNumpy("", "unravel_index", "shape shape", "The positions along the axes of a shape, a tensor for each, of places in row-major order.\nNegative ones count from the end.", func(a *Args) ([]*uop.UOp, error) {
+			severalInNumpy("", "unravel_index", "shape shape", "The positions along the axes of a shape, a tensor for each, of places in row-major order.\nNegative ones count from the end.", func(a *Args) ([]*uop.UOp, error) {
 				n := a.shape("shape").MaxNumel()
 				if wrong, found := a.Elements.outside(a.X, -n, n-1); found {
 					return nil, bad("indices", "%d is out of bounds for a shape of %d elements", wrong, n)
 				}
 				return tensor.AlongAxes(a.X, a.shape("shape"))
-			})),
-			called("position", joiner("numpy.ravel_multi_index", "dims ints [0,], mode text = raise {raise clip wrap}", `The positions in the row-major order of a shape, of a tensor of positions along each axis.
+			}),
+			joiner("numpy.ravel_multi_index", "dims ints [0,], mode text = raise {raise clip wrap}", `The positions in the row-major order of a shape, of a tensor of positions along each axis.
 Those outside are errors where they are in memory, moved to the edge with "clip", and counted anew from 0 with "wrap".`, func(a *Args) (*uop.UOp, error) {
 				for i, x := range a.Xs {
 					if n := a.ints("dims"); a.text("mode") == "raise" && i < len(n) {
@@ -813,7 +771,7 @@ Those outside are errors where they are in memory, moved to the edge with "clip"
 					}
 				}
 				return tensor.InRowMajorOrder(a.Xs, a.ints("dims"), a.text("mode"))
-			})),
+			}),
 			severalInNumpy("rows columns", "tril_indices_from", "k int = 0", "The positions of the lower triangle of a matrix, up to its diagonal k, int32.", func(a *Args) ([]*uop.UOp, error) { return a.triangle(tensor.Tril) }),
 			severalInNumpy("rows columns", "triu_indices_from", "k int = 0", "The positions of the upper triangle of a matrix, from its diagonal k on, int32.", func(a *Args) ([]*uop.UOp, error) { return a.triangle(tensor.Triu) }),
 			inNumpy("fill_diagonal", "val operand, wrap bool = false"+notInPlace, "The array with val on its diagonal: the elements with one index along all axes.\nWith wrap, the diagonal of a tall matrix begins anew below it.", func(a *Args) (*uop.UOp, error) {
@@ -841,261 +799,9 @@ Those outside are errors where they are in memory, moved to the edge with "clip"
 				return tensor.Inserted(x, a.ints("obj"), v, axis)
 			}),
 		},
-		// Shapes
-		[]Op{
-			inNumpy("permute_dims", "axes axes?", "The axes in another order, reversed unless given.", func(a *Args) (*uop.UOp, error) {
-				axes := a.axes("axes")
-				if axes == nil {
-					for i := len(a.X.Shape()) - 1; i >= 0; i-- {
-						axes = append(axes, i)
-					}
-				}
-				return tensor.Permute(a.X, axes...)
-			}),
-			inNumpy("moveaxis", "source axes, destination axes", "Axes moved to other places; the others keep their order.", func(a *Args) (*uop.UOp, error) {
-				return tensor.MoveAxes(a.X, a.axes("source"), a.axes("destination"))
-			}),
-			inNumpy("rollaxis", "axis int, start int = 0", "An axis moved in front of the axis start.", func(a *Args) (*uop.UOp, error) {
-				n := len(a.X.Shape())
-				axis, start := a.axis("axis"), a.axis("start")
-				if axis < -n || axis >= n {
-					return nil, bad("axis", "%d is out of range for %d dimensions", axis, n)
-				}
-				if start < -n || start > n {
-					return nil, bad("start", "%d is out of range for %d dimensions", start, n)
-				}
-				if axis < 0 {
-					axis += n
-				}
-				if start < 0 {
-					start += n
-				}
-				if axis < start {
-					start--
-				}
-				return tensor.MoveAxes(a.X, []int{axis}, []int{start})
-			}),
-			inNumpy("resize", "new_shape shape", "The elements in row-major order in another shape, repeated or cut off as needed.", func(a *Args) (*uop.UOp, error) {
-				return tensor.Resized(a.X, a.shape("new_shape"))
-			}),
-			inNumpy("swapaxes", "axis1 int, axis2 int", "Two axes exchanged.", func(a *Args) (*uop.UOp, error) { return tensor.Transpose(a.X, a.axis("axis1"), a.axis("axis2")) }),
-			numpy1("matrix_transpose", "The last two axes exchanged.", func(x *uop.UOp) (*uop.UOp, error) {
-				if n := len(x.Shape()); n < 2 {
-					return nil, bad("x", "has %d dimensions, expected 2 or more", n)
-				}
-				return tensor.Transpose(x, -2, -1)
-			}),
-			inNumpy("flip", "axis axes?", "The order of elements along axes reversed, all axes unless given.", func(a *Args) (*uop.UOp, error) {
-				axes := a.axes("axis")
-				if axes == nil {
-					for i := range a.X.Shape() {
-						axes = append(axes, i)
-					}
-				}
-				return tensor.Flip(a.X, axes...)
-			}),
-			inNumpy("rot90", "k int = 1, axes axes = 0 1", "The array turned by k quarters of a turn, from the first of two axes to the second.", func(a *Args) (*uop.UOp, error) {
-				return tensor.Rotated(a.X, a.int("k"), a.axes("axes"))
-			}),
-			inNumpy("roll", "shift ints, axis axes?", "Elements shifted along axes, cyclically; in the flattened array unless axes are given.", func(a *Args) (*uop.UOp, error) {
-				if shifts, axes := a.ints("shift"), a.axes("axis"); len(shifts) == 1 && len(axes) > 1 {
-					return tensor.Roll(a.X, slices.Repeat(shifts, len(axes)), axes)
-				}
-				return tensor.Roll(a.X, a.ints("shift"), a.axes("axis"))
-			}),
-			inNumpy("squeeze", "axis axes?", "The array without axes of size 1.", func(a *Args) (*uop.UOp, error) {
-				if !a.given("axis") {
-					return tensor.SqueezeAll(a.X)
-				}
-				return tensor.SqueezeAxes(a.X, a.axes("axis"))
-			}),
-			inNumpy("expand_dims", "axis axes = 0", "The array with axes of size 1 inserted.", func(a *Args) (*uop.UOp, error) { return tensor.ExpandDims(a.X, a.axes("axis")) }),
-			inNumpy("broadcast_to", "shape shape", "The array with axes of size 1 repeated up to a shape.", func(a *Args) (*uop.UOp, error) { return tensor.BroadcastTo(a.X, a.shape("shape")) }),
-			numpy1("ravel", "The elements as a vector, in row-major order.", flat),
-			inNumpy("tile", "reps ints", "The array repeated along each axis.", func(a *Args) (*uop.UOp, error) {
-				x, r := a.X, a.ints("reps")
-				for len(r) < len(x.Shape()) {
-					r = append([]int64{1}, r...)
-				}
-				return tensor.Repeat(x, r...)
-			}),
-			inNumpy("repeat", "repeats ints, axis int?", "Each element repeated along an axis, or of the flattened array.\nrepeats is one number, or one for each element.", func(a *Args) (*uop.UOp, error) {
-				x, axis, err := a.flatUnless("axis")
-				if err != nil {
-					return nil, err
-				}
-				if len(x.Shape()) == 0 {
-					x = x.Reshape(uop.ShapeOf(1))
-				}
-				if n := a.ints("repeats"); len(n) != 1 {
-					return tensor.RepeatEach(x, n, axis)
-				}
-				return tensor.RepeatInterleave(x, a.ints("repeats")[0], axis)
-			}),
-			called("array", joiner("numpy.concat", "axis int = 0", "Arrays joined along an axis; flattened and joined without one.", func(a *Args) (*uop.UOp, error) { return tensor.Cat(a.Xs, a.axis("axis")) })),
-			called("array", joiner("numpy.stack", "axis int = 0", "Arrays of one shape joined along a new axis.", func(a *Args) (*uop.UOp, error) { return tensor.Stack(a.Xs, a.axis("axis")) })),
-			severalInNumpy("", "unstack", "axis int = 0", "The parts of an array along an axis, without it.", func(a *Args) ([]*uop.UOp, error) { return tensor.Unstack(a.X, a.axis("axis")) }),
-			inNumpy("tril", "k int = 0", "The lower triangle of the last two axes, 0 elsewhere.", func(a *Args) (*uop.UOp, error) { return tensor.Tril(a.X, a.int("k")) }),
-			inNumpy("triu", "k int = 0", "The upper triangle of the last two axes, 0 elsewhere.", func(a *Args) (*uop.UOp, error) { return tensor.Triu(a.X, a.int("k")) }),
-			inNumpy("diagonal", "offset int = 0, axis1 int = 0, axis2 int = 1", "The diagonal of two axes, as a new last axis.", func(a *Args) (*uop.UOp, error) {
-				return tensor.Diagonal(a.X, a.int("offset"), a.axis("axis1"), a.axis("axis2"))
-			}),
-			inNumpy("trace", "offset int = 0, axis1 int = 0, axis2 int = 1, dtype dtype?", "The sum of the diagonal of two axes.", func(a *Args) (*uop.UOp, error) {
-				d, err := tensor.Diagonal(a.X, a.int("offset"), a.axis("axis1"), a.axis("axis2"))
-				if err != nil {
-					return nil, err
-				}
-				if dt := a.dtype("dtype"); dt != nil {
-					return tensor.SumAs(d, dt, []int{-1}, false)
-				}
-				return tensor.Sum(d, []int{-1}, false)
-			}),
-			inNumpy("diag", "k int = 0", "The matrix with a vector on its diagonal k, or the diagonal k of a matrix.", func(a *Args) (*uop.UOp, error) { return tensor.DiagAt(a.X, a.int("k")) }),
-			inNumpy("diagflat", "k int = 0", "The matrix with the elements of the flattened array on its diagonal k.", func(a *Args) (*uop.UOp, error) {
-				x, err := flat(a.X)
-				if err != nil {
-					return nil, err
-				}
-				return tensor.DiagAt(x, a.int("k"))
-			}),
-			inNumpy("packbits", "axis int?, bitorder text = big {big little}", "The bits of elements that are not 0, eight to a byte along an axis, uint8.", func(a *Args) (*uop.UOp, error) {
-				x, axis, err := a.flatUnless("axis")
-				if err != nil {
-					return nil, err
-				}
-				return tensor.PackBits(x, axis, a.text("bitorder") == "little")
-			}),
-			inNumpy("unpackbits", "axis int?, count int?, bitorder text = big {big little}", "The bits of bytes along an axis, uint8: all, or the first count.\nA count below 0 leaves out so many at the end.", func(a *Args) (*uop.UOp, error) {
-				x, axis, err := a.flatUnless("axis")
-				if err != nil {
-					return nil, err
-				}
-				bits := int64(0)
-				if s := x.Shape(); axis >= -len(s) && axis < len(s) {
-					bits = 8 * s[(axis+len(s))%len(s)].N
-				}
-				count := bits
-				if a.given("count") {
-					if count = a.int("count"); count < 0 {
-						count += bits
-					}
-					if count < 0 {
-						return nil, bad("count", "%d, expected %d or more, the number of bits below 0", a.int("count"), -bits)
-					}
-				}
-				return tensor.UnpackBits(x, axis, count, a.text("bitorder") == "little")
-			}),
-		},
-		// Products and polynomials
-		[]Op{
-			inNumpy("matmul", "y tensor", "The matrix product of the last two axes.\nVectors are rows on the left and columns on the right.", func(a *Args) (*uop.UOp, error) { return tensor.Product(a.X, a.tensor("y")) }),
-			inNumpy("tensordot", "y tensor, axes ints = 2, y_axes ints?", "The sum of products over axes of both.\naxes are those of x beside y_axes of y; alone, a number of the last axes of x and the first of y.", func(a *Args) (*uop.UOp, error) { return a.tensorDot() }),
-			inNumpy("vecdot", "y tensor, axis int = -1", "The sum of products along an axis, with the conjugate of x.", func(a *Args) (*uop.UOp, error) { return tensor.VecDot(a.X, a.tensor("y"), a.axis("axis")) }),
-			inNumpy("matvec", "y tensor", "The products of matrices x and vectors, the last axis of y.", func(a *Args) (*uop.UOp, error) { return tensor.MatVec(a.X, a.tensor("y")) }),
-			inNumpy("vecmat", "y tensor", "The products of vectors, the last axis of x, and matrices y.", func(a *Args) (*uop.UOp, error) { return tensor.VecMat(a.X, a.tensor("y")) }),
-			inNumpy("outer", "b tensor", "The products of all elements of two vectors.", func(a *Args) (*uop.UOp, error) {
-				x, err := flat(a.X)
-				if err != nil {
-					return nil, err
-				}
-				y, err := flat(a.tensor("b"))
-				if err != nil {
-					return nil, err
-				}
-				return tensor.TensorDot(x, y, nil, nil)
-			}),
-			inNumpy("kron", "b tensor", "The product of Kronecker.", func(a *Args) (*uop.UOp, error) { return tensor.Kron(a.X, a.tensor("b")) }),
-			ofNumber(inNumpy("cross", "b tensor, axisa int = -1, axisb int = -1, axisc int = -1, axis int?", `The cross product of vectors of 2 or 3.
-They lie along axisa and axisb, the result along axisc; or all along axis. Two vectors of 2 have one number, the third of their product.`, func(a *Args) (*uop.UOp, error) {
-				axes := [3]int{a.axis("axisa"), a.axis("axisb"), a.axis("axisc")}
-				if a.given("axis") {
-					axes = [3]int{a.axis("axis"), a.axis("axis"), a.axis("axis")}
-				}
-				return tensor.CrossAlong(a.X, a.tensor("b"), axes)
-			})),
-			inNumpy("convolve", "v tensor, mode text = full {full same valid}", "The convolution of two vectors: all of it, as long as the longer one, or without edges.", func(a *Args) (*uop.UOp, error) {
-				return tensor.ConvolveVectors(a.X, a.tensor("v"), a.text("mode"))
-			}),
-			inNumpy("correlate", "v tensor, mode text = valid {full same valid}", "The correlation of two vectors: convolve with v reversed and conjugate.", func(a *Args) (*uop.UOp, error) {
-				return tensor.CorrelateVectors(a.X, a.tensor("v"), a.text("mode"))
-			}),
-			called("p", inNumpy("polyval", "x operand", "The polynomial with coefficients p, the highest first, at x.", func(a *Args) (*uop.UOp, error) {
-				x, err := a.operand("x", a.X)
-				if err != nil {
-					return nil, err
-				}
-				return tensor.PolyVal(a.X, x)
-			})),
-			called("p", inNumpy("roots", "strip_zeros bool = true", `The complex roots, in any order, of the polynomial with coefficients p, the highest first.
-Coefficients of 0 at both ends are cut off, for which p is computed; the last ones are roots of 0. Without strip_zeros the first one must not be 0.`, func(a *Args) (*uop.UOp, error) {
-				return a.polyRoots()
-			})),
-			called("u", severalInNumpy("quotient remainder", "polydiv", "v tensor", "The quotient and the remainder of polynomials, by their coefficients.\nThe remainder has as many as u. The first coefficient of v must not be 0.", func(a *Args) ([]*uop.UOp, error) {
-				return pair(tensor.PolyDiv(a.X, a.tensor("v")))
-			})),
-			called("seq_of_zeros", inNumpy("poly", "", "The coefficients, the highest first, of the polynomial with these roots.\nOf a square matrix it is the characteristic polynomial.", func(a *Args) (*uop.UOp, error) { return tensor.PolyFromRoots(a.X) })),
-			inNumpy("polyfit", "y tensor, deg int [0,], w tensor?", "The coefficients of the polynomial of degree deg that is nearest to y at x.\nThe highest is first: they have the shape (deg + 1), or (deg + 1, k) for y (n, k). The fit is by least squares, with weights w (n).", func(a *Args) (*uop.UOp, error) {
-				return tensor.PolyFit(a.X, a.tensor("y"), a.tensor("w"), a.int("deg"))
-			}),
-			called("a1", inNumpy("polyadd", "a2 tensor", "The sum of polynomials, by their coefficients.", func(a *Args) (*uop.UOp, error) { return tensor.PolyAdd(a.X, a.tensor("a2"), false) })),
-			called("a1", inNumpy("polysub", "a2 tensor", "The difference of polynomials, by their coefficients.", func(a *Args) (*uop.UOp, error) { return tensor.PolyAdd(a.X, a.tensor("a2"), true) })),
-			called("a1", inNumpy("polymul", "a2 tensor", "The product of polynomials, by their coefficients.", func(a *Args) (*uop.UOp, error) { return tensor.ConvolveVectors(a.X, a.tensor("a2"), "full") })),
-			called("p", inNumpy("polyder", "m int = 1 [0,]", "The derivative of order m of a polynomial.", func(a *Args) (*uop.UOp, error) { return tensor.PolyDer(a.X, a.int("m")) })),
-			called("p", inNumpy("polyint", "m int = 1 [0,], k floats?", "The integral of order m of a polynomial, with constants k.", func(a *Args) (*uop.UOp, error) { return tensor.PolyInt(a.X, a.int("m"), get[[]float64](a, "k")) })),
-			inNumpy("vander", "n int? [0,], increasing bool = false", "The matrix of powers of a vector, with n columns.", func(a *Args) (*uop.UOp, error) {
-				n, _ := sizeOf(a.X, 0)
-				if a.given("n") {
-					n = a.int("n")
-				}
-				return tensor.Vander(a.X, n, a.bool("increasing"))
-			}),
-		},
-		// New arrays
-		[]Op{
-			window("bartlett", "", "The triangular window of M points, float32."), window("blackman", "", "The window of Blackman of M points, float32."),
-			window("hamming", "", "The window of Hamming of M points, float32."), window("hanning", "", "The window of von Hann of M points, float32."),
-			window("kaiser", ", beta float", "The window of Kaiser of M points with the parameter beta, float32."),
-		},
+		numpyShapes(), numpyProducts(),
 	))
 })
-
-// polyRoots are the roots of a polynomial, with zeros for coefficients of 0 at the end, if these and those in front are cut off.
-func (a *Args) polyRoots() (*uop.UOp, error) {
-	if !a.bool("strip_zeros") || len(a.X.Shape()) != 1 {
-		return tensor.PolyRoots(a.X)
-	}
-	n, _ := sizeOf(a.X, 0)
-	p := a.X
-	last := int64(0)
-	for range 2 { // the zeros in front, and those of the reversed coefficients
-		some, err := tensor.Cast(p, uop.Bool)
-		if err == nil {
-			some, err = tensor.Cast(some, uop.Int32)
-		}
-		if err == nil {
-			some, _, err = tensor.CumMax(some, 0)
-		}
-		if err != nil {
-			return nil, err
-		}
-		kept, err := a.count(some)
-		if err != nil {
-			return nil, err
-		}
-		last, n = n-kept, kept
-		if p, err = tensor.Shrink(p, []uop.Pair{{Lo: uop.N(last), Hi: p.Shape()[0]}}); err == nil {
-			p, err = tensor.Flip(p, 0)
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	r, err := tensor.PolyRoots(p)
-	if err != nil || n == 0 {
-		return r, err
-	}
-	return tensor.Pad(r, []uop.Pair{{Lo: uop.N(0), Hi: uop.N(last)}}, uop.Int(0))
-}
 
 func scaled(x *uop.UOp, by float64) (*uop.UOp, error) {
 	dt := uop.LeastUpperFloat(x.DType)
@@ -1120,25 +826,6 @@ func equals(x *uop.UOp, v float64) (*uop.UOp, error) {
 		return nil, err
 	}
 	return tensor.Eq(x, c)
-}
-
-// tensorDot is a sum of products over the axes of the arguments axes and y_axes.
-func (a *Args) tensorDot() (*uop.UOp, error) {
-	left, right := a.axes("axes"), a.axes("y_axes")
-	if !a.given("y_axes") {
-		n := 0
-		if len(left) == 1 {
-			n = left[0]
-		}
-		if len(left) != 1 || n < 0 || n > len(a.X.Shape()) {
-			return nil, bad("axes", "%v, expected a number of axes from 0 to %d, or y_axes too", left, len(a.X.Shape()))
-		}
-		left = nil
-		for i := range n {
-			left, right = append(left, len(a.X.Shape())-n+i), append(right, i)
-		}
-	}
-	return tensor.TensorDot(a.X, a.tensor("y"), left, right)
 }
 
 // bins are the edges of the bins of histogram, and where these have one width, the number of elements in each.

@@ -388,7 +388,7 @@ func numpyReductions() []Op {
 		}),
 		running("cumulative_sum", "The sums of all elements up to each one.", tensor.CumSum, 0, false), running("cumulative_prod", "The products of all elements up to each one.", tensor.CumProd, 1, false),
 		running("nancumsum", "The sums of all elements up to each one that are not NaN.", tensor.CumSum, 0, true), running("nancumprod", "The products of all elements up to each one that are not NaN.", tensor.CumProd, 1, true),
-		called("m", inNumpy("cov", "y tensor?, rowvar bool = true, bias bool = false, ddof float?, fweights tensor?, aweights tensor?, dtype dtype?", `The covariance matrix of variables, which are rows of m and y; columns without rowvar.
+		inNumpy("cov", "y tensor?, rowvar bool = true, bias bool = false, ddof float?, fweights tensor?, aweights tensor?, dtype dtype?", `The covariance matrix of variables, which are rows of m and y; columns without rowvar.
 The sums are divided by the number of observations - ddof: 1, or 0 with bias, unless given. fweights are numbers of observations, aweights weights.`, func(a *Args) (*uop.UOp, error) {
 			if err := a.castX(); err != nil {
 				return nil, err
@@ -401,7 +401,7 @@ The sums are divided by the number of observations - ddof: 1, or 0 with bias, un
 				ddof = 0
 			}
 			return tensor.Covariance(a.X, a.tensor("y"), a.bool("rowvar"), ddof, a.tensor("fweights"), a.tensor("aweights"))
-		})),
+		}),
 		inNumpy("corrcoef", "y tensor?, rowvar bool = true, dtype dtype?", "The coefficients of correlation of variables, which are rows of x and y.", func(a *Args) (*uop.UOp, error) {
 			if err := a.castX(); err != nil {
 				return nil, err
@@ -444,7 +444,7 @@ The sums are divided by the number of observations - ddof: 1, or 0 with bias, un
 			}
 			return tensor.Cat(parts, 0)
 		})),
-		called("f", severalInNumpy("", "gradient", "spacing operand = 1, axis axes?, edge_order int = 1 {1 2}", `The derivatives along axes by differences, one array for each axis.
+		severalInNumpy("", "gradient", "spacing operand = 1, axis axes?, edge_order int = 1 {1 2}", `The derivatives along axes by differences, one array for each axis.
 spacing is the distance of elements, or their coordinates along the axis.`, func(a *Args) ([]*uop.UOp, error) {
 			axes := a.axes("axis")
 			if axes == nil {
@@ -465,17 +465,17 @@ spacing is the distance of elements, or their coordinates along the axis.`, func
 				all = append(all, r)
 			}
 			return all, nil
-		})),
-		called("y", inNumpy("trapezoid", "x operand = 1, axis int = -1", "The integral along an axis by the trapezoidal rule.\nx is the distance of elements or their coordinates.", func(a *Args) (*uop.UOp, error) {
+		}),
+		inNumpy("trapezoid", "x operand = 1, axis int = -1", "The integral along an axis by the trapezoidal rule.\nx is the distance of elements or their coordinates.", func(a *Args) (*uop.UOp, error) {
 			at, err := a.spacing("x")
 			if err != nil {
 				return nil, err
 			}
 			return tensor.Trapezoid(a.X, at, a.axis("axis"))
-		})),
-		called("p", inNumpy("unwrap", "discont float?, axis int = -1, period float = 6.283185307179586", "Angles with multiples of the period added, so that neighbours are near.\nOnly steps above discont, at least half the period, are changed.", func(a *Args) (*uop.UOp, error) {
+		}),
+		inNumpy("unwrap", "discont float?, axis int = -1, period float = 6.283185307179586", "Angles with multiples of the period added, so that neighbours are near.\nOnly steps above discont, at least half the period, are changed.", func(a *Args) (*uop.UOp, error) {
 			return tensor.Unwrap(a.X, a.optional("discont"), a.axis("axis"), a.float("period"))
-		})),
+		}),
 		inNumpy("interp", "xp tensor, fp tensor, left float?, right float?, period float?", "The piecewise linear function through the points (xp, fp), for ascending xp.\nleft and right are its values outside, those at the ends unless given. With a period, points may be in any order, and there is no outside.", func(a *Args) (*uop.UOp, error) {
 			if p := a.optional("period"); p != nil {
 				return tensor.InterpPeriodic(a.X, a.tensor("xp"), a.tensor("fp"), *p)
