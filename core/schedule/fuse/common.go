@@ -20,7 +20,7 @@ import (
 const (
 	// commonWork is the least number of operations of a function that is stored for several kernels.
 	commonWork = 8
-	// maxTrials limits the functions of a schedule that are tried without success: each trial merges kernels anew.
+	// maxTrials limits the functions of a schedule that are tried: each trial merges kernels anew.
 	maxTrials = 4
 	// commonGain is the part of the cycles that may be left: both forms are estimated alike.
 	commonGain = 0.95

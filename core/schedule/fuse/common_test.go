@@ -22,6 +22,12 @@ func TestCommonFunctionsAreStored(t *testing.T) {
 		functions int // of the kernels
 	}{
 		{"many operations", func(x *uop.UOp) *uop.UOp { return x.Sin().Exp2().Sin().Exp2() }, true, 2},
+		{"shared operands", func(x *uop.UOp) *uop.UOp { // 2^40 paths
+			for range 40 {
+				x = x.Add(x.Mul(x))
+			}
+			return x.Sin()
+		}, true, 2},
 		{"one operation", func(x *uop.UOp) *uop.UOp { return x.Mul(x) }, false, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {

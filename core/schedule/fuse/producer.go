@@ -185,9 +185,12 @@ func findEdges(p, k *body) (edges []edge, inP, inK loopSplits) {
 // included; nil if it is not.
 func sameIndex(a, b *uop.UOp) map[*uop.UOp]*uop.UOp {
 	at, taken := map[*uop.UOp]*uop.UOp{}, map[*uop.UOp]bool{}
+	visited := map[*uop.UOp]*uop.UOp{} // functions share operands: without it the walk is exponential in their depth
 	var same func(a, b *uop.UOp) bool
 	same = func(a, b *uop.UOp) bool {
 		switch {
+		case visited[a] == b:
+			return true
 		case a.Op == uop.Range && b.Op == uop.Range:
 			if old := at[a]; old != nil || taken[b] {
 				return old == b
@@ -204,6 +207,7 @@ func sameIndex(a, b *uop.UOp) map[*uop.UOp]*uop.UOp {
 				return false
 			}
 		}
+		visited[a] = b
 		return true
 	}
 	if !same(a, b) {
