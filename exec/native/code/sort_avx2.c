@@ -1,5 +1,20 @@
 /* Quicksort by vectors of 32 bytes (see sort_lanes.h), for numbers of 32 and of 64 bits. */
 #if defined(__x86_64__)
+#include <stdint.h>
+
+/* The lanes of 32 bits, as bytes, that a mask of eight of them, or of four of 64 bits, brings to the front. */
+static uint64_t compressed32[256], compressed64[16];
+
+/* It runs when the library is loaded, on all processors, so it is compiled for all of them. */
+static void __attribute__((constructor)) list_compressed(void) {
+  for (unsigned m = 0; m < 256; m++) {
+    unsigned k = 0;
+    for (unsigned lane = 0; lane < 8; lane++)
+      if (m >> lane & 1) compressed32[m] |= (uint64_t)lane << 8 * k++;
+  }
+  for (unsigned m = 0; m < 16; m++) compressed64[m] = compressed32[(m & 1) * 3 | (m & 2) * 6 | (m & 4) * 12 | (m & 8) * 24];
+}
+
 #pragma GCC target("avx2,popcnt,bmi,bmi2")
 #pragma GCC optimize("O3")
 #include "sort_vectors.h"
@@ -9,18 +24,6 @@
 #define STORE(to, v) _mm256_storeu_si256((__m256i *)(to), v)
 #define AND _mm256_and_si256
 #define XOR _mm256_xor_si256
-
-/* The lanes of 32 bits, as bytes, that a mask of eight of them, or of four of 64 bits, brings to the front. */
-static uint64_t compressed32[256], compressed64[16];
-
-static void __attribute__((constructor)) list_compressed(void) {
-  for (unsigned m = 0; m < 256; m++) {
-    unsigned k = 0;
-    for (unsigned lane = 0; lane < 8; lane++)
-      if (m >> lane & 1) compressed32[m] |= (uint64_t)lane << 8 * k++;
-  }
-  for (unsigned m = 0; m < 16; m++) compressed64[m] = compressed32[(m & 1) * 3 | (m & 2) * 6 | (m & 4) * 12 | (m & 8) * 24];
-}
 
 ALWAYS V permuted(V v, uint64_t lanes) {
   return _mm256_permutevar8x32_epi32(v, _mm256_cvtepu8_epi32(_mm_cvtsi64_si128((long long)lanes)));
