@@ -102,7 +102,7 @@ func (f *fuser) commonValues() (common [][]commonValue) {
 	return common
 }
 
-// functionsOf are the costly functions of group i, by what is equal for functions that differ only in the elements that they are of.
+// functionsOf are the costly functions of group i, keyed by the expression with position 0 in place of the positions of its loads.
 func (f *fuser) functionsOf(i int, places map[*uop.UOp]*uop.UOp) map[*uop.UOp][]commonValue {
 	b := f.groups[i].body.withSimpleIndices()
 	f.groups[i].body = b
@@ -251,7 +251,7 @@ func (f *fuser) overwritten(first commonValue, own *group, last int) bool {
 	return slices.ContainsFunc(f.groups[first.group+1:last+1], func(g *group) bool { return overlap(g.writes, own.reads) })
 }
 
-// storing is a body that stores a function for all iterations of its loops, in the order of what it reads, and the memory.
+// storing is a body that stores a function, and the memory: its loops are nested by the strides of the function's loads, the largest outermost.
 func (f *fuser) storing(u *uop.UOp) (*body, *uop.UOp) {
 	loops := slices.Clone(u.Ranges())
 	if len(loops) == 0 {
@@ -285,7 +285,7 @@ func (f *fuser) storing(u *uop.UOp) (*body, *uop.UOp) {
 // elementOf is the index of the element of a stored function that equals another function, nil if there is none.
 func elementOf(u *uop.UOp, s *body) *uop.UOp {
 	stored := s.stores[0].value
-	at := sameIndex(stored, u)
+	at := sameUpToRanges(stored, u)
 	if len(at) != len(s.loops) {
 		at = elementsAt(stored, u)
 		if len(at) != len(s.loops) || !sameElements(replace(stored, at), u) {

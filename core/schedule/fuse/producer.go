@@ -143,7 +143,7 @@ func findEdges(p, k *body) (edges []edge, inP, inK loopSplits) {
 			return nil, nil, nil
 		}
 		if slices.ContainsFunc(from.loops, variable) {
-			at := sameIndex(from.index(), load.Src[1])
+			at := sameUpToRanges(from.index(), load.Src[1])
 			if p.pieces || p.scatters() || len(at) != len(from.loops) || volume(from.loops) != sizeOfBuffer(load) {
 				return nil, nil, nil
 			}
@@ -181,9 +181,9 @@ func findEdges(p, k *body) (edges []edge, inP, inK loopSplits) {
 	return edges, inP, inK
 }
 
-// sameIndex maps the ranges of an index to those of another one that is the same expression of them, sizes that are variables
-// included; nil if it is not.
-func sameIndex(a, b *uop.UOp) map[*uop.UOp]*uop.UOp {
+// sameUpToRanges maps the ranges of an expression to those of another one that is the same expression of them, sizes that are variables included;
+// nil if it is not.
+func sameUpToRanges(a, b *uop.UOp) map[*uop.UOp]*uop.UOp {
 	at, taken := map[*uop.UOp]*uop.UOp{}, map[*uop.UOp]bool{}
 	visited := map[*uop.UOp]*uop.UOp{} // functions share operands: without it the walk is exponential in their depth
 	var same func(a, b *uop.UOp) bool
