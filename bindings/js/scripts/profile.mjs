@@ -13,7 +13,7 @@ import { createRequire } from 'node:module'
 import { after } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
 
-const CALLED = ['memory', 'tensor', 'ops', 'views', 'indexing', 'display', 'random', 'gradients', 'nn', 'training']
+const CALLED = ['memory', 'tensor', 'views', 'indexing', 'display', 'random', 'gradients', 'nn', 'training', 'jit']
 const ELEMENTWISE = [
   'exp', 'exp2', 'log', 'log2', 'sqrt', 'rsqrt', 'reciprocal', 'neg', 'abs', 'square', 'sin', 'cos', 'tan', 'tanh',
   'sigmoid', 'relu', 'gelu', 'silu', 'elu', 'softplus', 'leakyRelu', 'hardtanh', 'softmax', 'logSoftmax', 'logsumexp',
@@ -76,18 +76,26 @@ async function train (layers, Optimizer, input, classes) {
   model.forward(input).argmax(1).eq(y).float().mean().item()
 }
 
-for (const rows of [1, 10, 32, 128]) {
+/** A multilayer perceptron; activation is the name of a method. */
+function perceptron (activation, ...widths) {
+  return widths.slice(1).flatMap((width, i) => [new Linear(widths[i], width), (x) => x[activation]()]).slice(0, -1)
+}
+
+const ACTIVATIONS = ['relu', 'gelu', 'tanh', 'silu', 'sigmoid']
+let turn = 0
+for (const rows of [1, 5, 10, 32, 128]) {
   for (const width of [64, 100, 784]) {
     for (const hidden of [32, 128, 200]) {
-      const layers = [new Linear(width, hidden), (x) => x.relu(), new Linear(hidden, 10)]
-      await train(layers, rows < 32 ? SGD : AdamW, Tensor.rand(rows, width).realize(), 10)
+      const layers = perceptron(turn % 2 ? 'relu' : ACTIVATIONS[turn % ACTIVATIONS.length], width, hidden, 10)
+      await train(layers, turn++ % 3 ? AdamW : SGD, Tensor.rand(rows, width).realize(), 10)
     }
   }
 }
-for (const [rows, Optimizer] of [[64, AdamW], [128, SGD], [256, AdamW]]) {
-  const layers = [new Linear(784, 512), (x) => x.relu(), new Linear(512, 256), (x) => x.relu(), new Linear(256, 10)]
-  await train(layers, Optimizer, Tensor.rand(rows, 784).realize(), 10)
+const LARGE = [[64, AdamW, 'relu'], [128, SGD, 'relu'], [128, AdamW, 'gelu'], [256, AdamW, 'relu'], [256, AdamW, 'tanh']]
+for (const [rows, Optimizer, activation] of LARGE) {
+  await train(perceptron(activation, 784, 512, 256, 10), Optimizer, Tensor.rand(rows, 784).realize(), 10)
 }
+await train(perceptron('gelu', 8, 16, 3), AdamW, Tensor.rand(5, 8).realize(), 3)
 for (const size of [28, 31]) {
   const layers = [
     new Conv2d(1, 8, 3), new BatchNorm(8), (x) => x.relu().maxPool2d(),
