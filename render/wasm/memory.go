@@ -349,7 +349,7 @@ func (s *selector) part(v *ir.Value, from int64) *inst {
 // loadReversed loads contiguous elements in reverse order of lanes.
 func (s *selector) loadReversed(v *ir.Value) *inst {
 	x := s.part(v, int64(1-v.Lanes))
-	return s.shuffle(x, x, v.Lanes, []int{3, 2, 1, 0}[4-v.Lanes:]...)
+	return s.shuffle(x, x, v.Lanes, map[int][]int{2: {1, 0}, 4: {3, 2, 1, 0}}[v.Lanes]...)
 }
 
 // loadPairs loads every second element, in reverse order if the stride is negative: two vectors, the second of which ends at the last element needed.

@@ -41,11 +41,11 @@ func (f *fuser) storeCommon() (changed bool) {
 	for len(tried) < maxTrials {
 		stored := false
 		for _, users := range f.commonValues() {
-			if key := users[0].u; tried[key] || len(tried) >= maxTrials {
+			key := users[0].u
+			if tried[key] || len(tried) >= maxTrials {
 				continue
-			} else {
-				tried[key] = true
 			}
+			tried[key] = true
 			if stored = f.storeFor(users); stored {
 				break
 			}
