@@ -21,16 +21,16 @@ import (
 
 var (
 	first = flag.Uint64("first", 0, "first random program")
-	seeds = flag.Uint64("seeds", 250, "number of random programs; native code alone is tried with five times as many")
+	seeds = flag.Uint64("seeds", 100, "number of random programs; native code alone is tried with five times as many")
 	most  = flag.Int("failures", 20, "number of failures after which a test ends")
 	names = flag.String("devices", "", "devices that are compared with the interpreter; native/avx2 is native code for that kind of processor")
 )
 
-// TestMain leaves nine of ten programs out with -short.
+// TestMain leaves three of four programs out with -short.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	if testing.Short() {
-		*seeds /= 10
+		*seeds /= 4
 	}
 	os.Exit(m.Run())
 }

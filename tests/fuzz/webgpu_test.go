@@ -29,7 +29,7 @@ func TestFuzzWebGPU(t *testing.T) {
 	}
 	given := *seeds
 	defer func() { *seeds = given }()
-	*seeds /= 10 // a processor takes long to compile shaders
+	*seeds /= 4 // a processor takes long to compile shaders
 	checkAll(t, devs, Generate, *seeds)
 	checkRows(t, devs, rows)
 }

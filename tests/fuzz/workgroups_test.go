@@ -19,7 +19,7 @@ func TestWorkgroupsAgree(t *testing.T) {
 	for _, d := range all {
 		devs = append(devs, run.New(d))
 	}
-	checkAll(t, devs, Generate, *seeds/5)
+	checkAll(t, devs, Generate, *seeds/2)
 	for _, d := range all {
 		// Barriers and more than one dimension are rare: the few programs of -short may have none.
 		if d.Grouped == 0 || (d.Barriers == 0 || d.Wide == 0) && !testing.Short() {
