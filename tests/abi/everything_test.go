@@ -63,23 +63,23 @@ func firstLines(out []byte, n int) string {
 	return strings.Join(lines[:min(n, len(lines))], "")
 }
 
-// Every function of the header is called with good arguments and with each argument in turn bad in many ways.
-func TestEveryFunction(t *testing.T) { sweep(t, build(t, "everything.c")) }
-
 // addressSanitizer are its settings beside Go, which handles SIGSEGV itself and whose heap it does not know. Where there
 // is no memory, malloc says so.
 const addressSanitizer = "ASAN_OPTIONS=handle_segv=0:use_sigaltstack=0:allocator_may_return_null=1"
 
-func TestEveryFunctionWithAddressSanitizer(t *testing.T) {
+// Every function of the header is called with good arguments and with each argument in turn bad in many ways, with the
+// sanitizer unless the tests shall be short.
+func TestEveryFunction(t *testing.T) {
+	flags := sanitizer
 	if testing.Short() {
-		t.Skip("the sweep again, slower; other programs run with the sanitizer")
+		flags = nil
 	}
-	sweep(t, build(t, "everything.c", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-fno-omit-frame-pointer"), addressSanitizer+":detect_leaks=0") // it frees nothing
+	sweep(t, build(t, "everything.c", flags...), addressSanitizer+":detect_leaks=0") // it frees nothing
 }
 
-// Random sequences of calls: POLY_FUZZ_SECONDS long (20; 5 with -short), from POLY_FUZZ_SEED on (as it comes).
+// Random sequences of calls: POLY_FUZZ_SECONDS long (10; 5 with -short), from POLY_FUZZ_SEED on (as it comes).
 func TestRandomCalls(t *testing.T) {
-	seconds, seed := "20", fmt.Sprint(rand.Uint32())
+	seconds, seed := "10", fmt.Sprint(rand.Uint32())
 	if testing.Short() {
 		seconds = "5"
 	}

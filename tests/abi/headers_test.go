@@ -2,9 +2,9 @@ package abi
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -20,8 +20,11 @@ var oldHeaders = []string{"nodes.c", "tensor_api.c", "plans.c", "zoo.c", "irspec
 var strict = []string{"-std=c11", "-Wpedantic", "-Wstrict-prototypes", "-Werror"}
 
 func TestOldHeaderPrograms(t *testing.T) {
+	flags := append(slices.Clone(strict), sanitizer...)
 	for _, source := range oldHeaders {
-		t.Run(source, func(t *testing.T) { run(t, compile(t, source, strict...)) })
+		t.Run(source, func(t *testing.T) {
+			within(t, []string{addressSanitizer + ":detect_leaks=0"}, compile(t, source, flags...))
+		})
 	}
 }
 
@@ -31,18 +34,6 @@ func TestOldHeadersInCPlusPlus(t *testing.T) {
 	run(t, "g++", "-std=c++17", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-I"+include, "testdata/headers.cpp", "-o", program,
 		library, "-Wl,-rpath,"+filepath.Dir(library))
 	run(t, program)
-}
-
-func TestOldHeaderProgramsWithAddressSanitizer(t *testing.T) {
-	for _, source := range oldHeaders {
-		t.Run(source, func(t *testing.T) {
-			cmd := exec.Command(compile(t, source, "-fsanitize=address", "-fno-omit-frame-pointer"))
-			cmd.Env = append(os.Environ(), addressSanitizer+":detect_leaks=0")
-			if out, err := cmd.CombinedOutput(); err != nil {
-				t.Fatalf("%v\n%s", err, out)
-			}
-		})
-	}
 }
 
 // The manual at the head of the header lists its sections.

@@ -10,7 +10,7 @@ func TestEveryFunctionAfterFork(t *testing.T) { within(t, nil, build(t, "forked.
 
 // TestNothingLeaks makes and frees every object in rounds: neither the C heap nor Go's grows.
 func TestNothingLeaks(t *testing.T) {
-	warm, rounds := 30, 60
+	warm, rounds := 15, 30
 	if testing.Short() {
 		warm, rounds = 10, 20
 	}
