@@ -7,6 +7,7 @@ import (
 
 	"polygrad/exec"
 	"polygrad/tests/devices/remote"
+	"polygrad/tests/part"
 )
 
 // byDouble are the operations that compute floats of other types by way of float64.
@@ -23,7 +24,7 @@ func TestGoRemote(t *testing.T) {
 		t.Fatal(err)
 	}
 	e, double := exec.New(remote.New()), exec.New(remote.NewDouble())
-	for _, c := range cases {
+	for _, c := range part.Of(t, cases, 4, 0) {
 		t.Run(c.Name, func(t *testing.T) {
 			err := runOn(t, c, e)
 			if err != nil && strings.Contains(err.Error(), "device remote has no float64") {

@@ -14,6 +14,7 @@ import (
 	"polygrad/exec"
 	"polygrad/tests/element"
 	"polygrad/tests/guard"
+	"polygrad/tests/part"
 )
 
 // A goCall is a case that is run on core/tensor.
@@ -281,7 +282,7 @@ func testGo(t *testing.T, device string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	testGoOn(t, e)
+	testGoOn(t, e, 1, 0)
 }
 
 // runOn runs a case on a device.
@@ -293,12 +294,13 @@ func runOn(t *testing.T, c *Case, e *exec.Executor) error {
 	return call.run(leaves)
 }
 
-func testGoOn(t *testing.T, e *exec.Executor) {
+// testGoOn runs the cases, or one in so many of them, on a device.
+func testGoOn(t *testing.T, e *exec.Executor, parts, offset int) {
 	cases, err := Read(Path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range cases {
+	for _, c := range part.Of(t, cases, parts, offset) {
 		t.Run(c.Name, func(t *testing.T) {
 			if err := runOn(t, c, e); err != nil {
 				t.Error(err)

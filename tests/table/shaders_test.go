@@ -6,9 +6,10 @@ import (
 
 	"polygrad/exec"
 	"polygrad/tests/devices/shaders"
+	"polygrad/tests/part"
 )
 
-// TestGoShaders checks the shaders of all cases of the table but those that need float64, which GPUs lack.
+// TestGoShaders checks the shaders of the cases of the table but those that need float64, which GPUs lack.
 func TestGoShaders(t *testing.T) {
 	cases, err := Read(Path)
 	if err != nil {
@@ -16,10 +17,7 @@ func TestGoShaders(t *testing.T) {
 	}
 	d := shaders.New()
 	e := exec.New(d)
-	for i, c := range cases {
-		if testing.Short() && i%10 > 0 {
-			continue
-		}
+	for _, c := range part.Of(t, cases, 8, 0) {
 		t.Run(c.Name, func(t *testing.T) {
 			if err := runOn(t, c, e); err != nil && !strings.Contains(err.Error(), "device shaders has no float64") {
 				t.Error(err)

@@ -11,9 +11,10 @@ import (
 	"polygrad/core/uop"
 	"polygrad/exec"
 	"polygrad/tests/element"
+	"polygrad/tests/part"
 )
 
-// TestGoTransforms runs forward mode and batching of the operation of every case: the tangent of the weighted results is compared with the
+// TestGoTransforms runs forward mode and batching of the operations of the cases: the tangent of the weighted results is compared with the
 // gradients of the table, a batch of two elements with the results for each.
 func TestGoTransforms(t *testing.T) {
 	cases, err := Read(Path)
@@ -24,8 +25,8 @@ func TestGoTransforms(t *testing.T) {
 	if err != nil {
 		t.Skip(err)
 	}
-	for i, c := range cases {
-		if c.Error != "" || testing.Short() && i%4 != 0 && c.Grads == nil {
+	for _, c := range part.Of(t, cases, 4, 1) {
+		if c.Error != "" {
 			continue
 		}
 		t.Run(c.Name, func(t *testing.T) {

@@ -4,7 +4,9 @@ import (
 	"testing"
 
 	"polygrad/exec"
+	"polygrad/exec/device"
 	"polygrad/exec/webgpu"
+	"polygrad/tests/part"
 )
 
 // TestGoWebGPU runs the table on the GPU, or on a processor that stands for one, if a library of WebGPU is installed; also with kernels of few
@@ -23,12 +25,10 @@ func TestGoWebGPU(t *testing.T) {
 		t.Fatal(err)
 	}
 	small.(*webgpu.Device).For("small")
-	for kind, e := range map[string]*exec.Executor{"as it is": exec.New(d), "small": exec.New(small)} {
-		t.Run(kind, func(t *testing.T) {
-			for i, c := range cases {
-				if testing.Short() && i%10 > 0 {
-					continue
-				}
+	for i, d := range []device.Device{d, small} {
+		t.Run([]string{"as it is", "small"}[i], func(t *testing.T) {
+			e := exec.New(d)
+			for _, c := range part.Of(t, cases, 2, i) {
 				c.RTol = max(c.RTol, 2.5e-7) // GPUs may fuse multiplications and additions
 				t.Run(c.Name, func(t *testing.T) {
 					if err := runOn(t, c, e); err != nil {

@@ -1,0 +1,34 @@
+// Package part chooses which cases of a long table a run of the tests looks at. Each day has the next part of them.
+package part
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"testing"
+	"time"
+)
+
+// setting names the part, by a number, or all; scripts/run_tests.py sets it for all languages.
+const setting = "POLY_TESTS"
+
+// Of is one of so many parts of the cases; tests with different offsets have different ones on the same day.
+func Of[T any](t testing.TB, cases []T, parts, offset int) []T {
+	text := os.Getenv(setting)
+	if text == "all" {
+		return cases
+	}
+	if text == "" {
+		text = fmt.Sprint(time.Now().Unix() / (24 * 60 * 60))
+	}
+	turn, err := strconv.ParseUint(text, 10, 31)
+	if err != nil {
+		t.Fatalf("%s=%s: expected a number or all", setting, text)
+	}
+	t.Logf("one case in %d: %s=%s repeats it", parts, setting, text)
+	var out []T
+	for i := (int(turn) + offset) % parts; i < len(cases); i += parts {
+		out = append(out, cases[i])
+	}
+	return out
+}
