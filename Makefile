@@ -57,7 +57,7 @@ go: ## Go's tests of all packages with -short: fewer numbers, one level; no pack
 	$(PYTHON) scripts/run_tests.py fast-go
 
 test-peers: build $(VENV)/installed $(TEST_PEERS)/installed ## compare results with PyTorch's, transformers' and JAX's, whole
-	POLY_PEERS=all $(PY) scripts/run_tests.py peers
+	$(PY) scripts/run_tests.py --all peers
 
 ci: ## make test, with a part of what make test-peers compares if that can be installed
 	$(MAKE) $(TEST_PEERS)/installed || echo "PyTorch and transformers cannot be installed: they are not compared with"

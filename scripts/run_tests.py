@@ -1,8 +1,12 @@
 """Run every suite of the project and print the sum.
 
-python scripts/run_tests.py [SUITE...]   without names all of them but the last two: go, wasip1, c,
-                                         python, js, js-wasm, browser, r, levels, packages, peers,
-                                         lint; fast-go and fast-python, which are short forms
+python scripts/run_tests.py [--all] [SUITE...]   without names all of them but the last two: go,
+                                                 wasip1, c, python, js, js-wasm, browser, r, levels,
+                                                 packages, peers, lint; fast-go and fast-python,
+                                                 which are short forms
+
+Of long tables, which another suite has run whole or which another day runs, some suites run a part:
+that of the day, or of POLY_TESTS=NUMBER. --all runs all of them, as POLY_TESTS=all does.
 
 Parts of suites run side by side, one for each processor, at most four. Behind the sum of each
 suite stands how long its parts took, one after the other. The names of failures stand at the end
@@ -47,7 +51,10 @@ def timed(part: Callable[[], Tally]) -> tuple[Tally, float]:
 
 def main() -> int:
     """Run the suites named on the command line."""
-    names = sys.argv[1:] or list(SUITES)
+    if "--all" in sys.argv:
+        os.environ["POLY_TESTS"] = "all"
+    turn = os.environ.setdefault("POLY_TESTS", str(int(time.time()) // (24 * 60 * 60)))
+    names = [name for name in sys.argv[1:] if name != "--all"] or list(SUITES)
     known = {**SUITES, **QUICK}
     unknown = [name for name in names if name not in known]
     if unknown:
@@ -70,6 +77,7 @@ def main() -> int:
     print("", *sums, f"Slowest: {', '.join(slowest)}", sep="\n")
     for failure in total.failures:
         print("Failed:", failure.partition("\n")[0])
+    print(f"Parts of tables: POLY_TESTS={turn}")
     print(f"All: {time.monotonic() - start:.0f} s", total, sep="\n", flush=True)
     return 1 if total.failed else 0
 

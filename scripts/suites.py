@@ -70,6 +70,8 @@ PYTEST = r"^ *def test_"
 JS_TEST = r"^ *(test|it)\("
 # Held by who installs tools: two package managers at once get in each other's way.
 INSTALLING = threading.Lock()
+# Held by who makes what several suites use.
+MAKING = threading.Lock()
 # Browsers, and pages in them, as tests/browser/run.mjs knows them.
 BROWSERS = ("chromium", "chromium-plain", "chromium-webgpu", "firefox", "firefox-webgpu")
 # The kinds of processors by the values of POLY_CPU, the most capable first, and what they need.
@@ -200,7 +202,7 @@ def go_test(arguments: list[str], settings: Mapping[str, str] = {}) -> Tally:
     Compilers in tests make much garbage; a heap of four times what lives is collected seldom enough
     that the tests take a fifth less processor time.
     """
-    command = [GO, "test", "-json", "-timeout=15m", *arguments]
+    command = [GO, "test", "-json", "-timeout=15m", "-vet=off", *arguments]  # lint_go vets
     go = GoTally()
     with subprocess.Popen(
         command,
@@ -228,6 +230,13 @@ def python_docs_and_tools() -> Tally:
     return total + pytest("tools, README, examples", folders)
 
 
+def part(parts: int, offset: int = 0) -> dict[str, str]:
+    """Return the setting for one of so many parts of the tests, that of POLY_TESTS."""
+    turn = os.environ["POLY_TESTS"]
+    which = "0/1" if turn == "all" else f"{(int(turn) + offset) % parts}/{parts}"
+    return {"POLY_PART": which}
+
+
 def run_level(level: str) -> Tally:
     """Run what computes with POLY_CPU set, unless the processor itself is of that kind."""
     if "POLY_CPU" in os.environ:
@@ -242,9 +251,9 @@ def run_level(level: str) -> Tally:
     files = [f"bindings/python/tests/test_{name}.py" for name in LEVEL_FILES]
     if why:
         return left_out(level, why, PYTEST, *files)
-    # Fewer random programs, and none on devices that do not ask for the kind of processor.
+    # None on devices that do not ask for the kind of processor.
     other = "bindings/python/tests/test_programs.py::test_random_programs_on_other_devices"
-    settings = {"POLY_DEVICE": "native", "POLY_CPU": level, "POLY_PROGRAMS": "250"}
+    settings = {"POLY_DEVICE": "native", "POLY_CPU": level, **part(3, list(LEVELS).index(level))}
     return pytest(f"binding, {level}", [*files, f"--deselect={other}"], settings)
 
 
@@ -252,22 +261,22 @@ ARRAY_API = "tests/peers/test_array_api.py"
 
 
 def run_array_api() -> Tally:
-    """Run the tests of the array API standard, which take as long as all others of the suite."""
-    return run_peers([ARRAY_API])
+    """Run the tests of the array API standard."""
+    return run_peers("array API", [ARRAY_API])
 
 
 def run_other_peers() -> Tally:
     """Compare with PyTorch, JAX and the others that are installed."""
-    return run_peers([f for f in tracked("tests/peers/test_*.py") if f != ARRAY_API])
+    return run_peers("peers", [f for f in tracked("tests/peers/test_*.py") if f != ARRAY_API])
 
 
-def run_peers(files: list[str]) -> Tally:
+def run_peers(name: str, files: list[str]) -> Tally:
     """Compare with PyTorch and transformers, where make test-peers has installed them."""
     python = ROOT / "build" / "test-peers" / "bin" / "python"
     if not (ROOT / "build" / "test-peers" / "installed").exists():
         return left_out("peers", "PyTorch and transformers are not installed", PYTEST, *files)
     path = {"PYTHONPATH": str(ROOT / "bindings" / "python")}
-    return pytest("peers", files, path, str(python))
+    return pytest(name, files, path, str(python))
 
 
 WGPU = "bindings/python/tests/test_wgpu.py"
@@ -298,7 +307,7 @@ def run_webgpu() -> Tally:
     files = [f"bindings/python/tests/test_{name}.py" for name in names]
     files += ["tests/test_examples.py::test_gpt2_writes_a_token_in_one_submit"]
     rest = ["-k", "not keeps_its_number_of_kernels and not on_other_devices"]
-    on_gpu = {**settings, "POLY_DEVICE": "webgpu", "POLY_PROGRAMS": "60"}
+    on_gpu = {**settings, **part(4), "POLY_DEVICE": "webgpu", "POLY_PROGRAMS": "60"}
     total += pytest("webgpu", [*files, *rest], on_gpu)
     path = os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")])
     return total + pytest("wgpu", [WGPU], {**settings, "PYTHONPATH": path.rstrip(os.pathsep)})
@@ -347,8 +356,12 @@ def pytest(
     settings: Mapping[str, str] = {},
     python: str = sys.executable,
 ) -> Tally:
-    """Run pytest with environment variables and count its JUnit file."""
+    """Run pytest with environment variables, perhaps one of a part, and count its JUnit file."""
     command = [python, "-m", "pytest", "-q", *arguments]
+    if "POLY_PART" in settings:
+        paths = [str(ROOT / "scripts"), *filter(None, [os.environ.get("PYTHONPATH")])]
+        settings = {**settings, "PYTHONPATH": os.pathsep.join(paths)}
+        command += ["-p", "partly"]
     return reported(
         f"python: {name}",
         command,
@@ -364,7 +377,7 @@ def run_js() -> Tally:
 
 def wasm_failed() -> Tally | None:
     """Build the WebAssembly module that ON_WASM names, once; count what is wrong."""
-    with INSTALLING:  # two suites use it
+    with MAKING:
         return _wasm_failed()
 
 
@@ -383,7 +396,7 @@ def run_js_wasm() -> Tally:
     failed = wasm_failed()
     if failed:
         return failed
-    return run_node("js-wasm", ON_WASM)
+    return run_node("js-wasm", {**ON_WASM, **part(4)})
 
 
 def run_node(name: str, settings: Mapping[str, str]) -> Tally:
@@ -416,7 +429,7 @@ def run_browser(name: str) -> Tally:
     unready = js_unready(name, JS_TEST, "bindings/js/test/*.test.js", "browser", tools)
     if unready:
         return unready
-    with INSTALLING:  # one at a time
+    with MAKING:
         made = run(["make", "web"])
     if made.returncode != 0:
         total = Tally()
@@ -432,7 +445,8 @@ def run_site() -> Tally:
     unready = js_unready("site", JS_TEST, files, "browser", ("node", "npm", "chromium"))
     if unready:
         return unready
-    made = run(["make", "site"])
+    with MAKING:
+        made = run(["make", "site"])
     if made.returncode != 0:
         total = Tally()
         total.fail(f"make site\n{made.stdout}")
@@ -612,6 +626,7 @@ def browser_part(name: str) -> Callable[[], Tally]:
 SUITES = {
     "go": Suite("Go", (go_computing, go_others, go_race)),
     "peers": Suite("Peers", (run_array_api, run_other_peers)),
+    "webgpu": Suite("WebGPU", (run_webgpu, run_dawn)),
     "wasip1": Suite("Go as WebAssembly", (run_wasip1,)),
     "c": Suite("C", (run_c,)),
     "python": Suite(
@@ -622,7 +637,6 @@ SUITES = {
     "browser": Suite("Browsers", (*map(browser_part, BROWSERS), run_site, run_browser_tools)),
     "r": Suite("R", (run_r,)),
     "levels": Suite("Levels", tuple(level_part(level) for level in LEVELS)),
-    "webgpu": Suite("WebGPU", (run_webgpu, run_dawn)),
     "packages": Suite("Packages", (run_packages,)),
     "lint": Suite("Linters", (lint_go, lint_python, lint_c, lint_js)),
 }

@@ -6,7 +6,7 @@
  * BROWSER is one of chromium, chromium-plain (a page that is not isolated: no shared memory), chromium-webgpu (whose device is webgpu),
  * firefox and firefox-webgpu; FILE a file of bindings/js/test, or of only, which has tests that Node does not run. Without names it is all
  * of them. Of tests with parts, which are the table of operations and the small programs, each browser runs another eighth, unless --all
- * is given.
+ * is given or POLY_TESTS=all set.
  * The package is that of build/js (make web).
  */
 
@@ -177,7 +177,7 @@ function junit (browsers) {
 async function main (args) {
   const at = args.indexOf('--report')
   const report = at < 0 ? null : args.splice(at, 2)[1]
-  const all = args.includes('--all')
+  const all = args.includes('--all') || process.env.POLY_TESTS === 'all'
   args = args.filter((arg) => arg !== '--all')
   const places = known()
   const unknown = args.filter((arg) => !(arg in BROWSERS) && !places.has(arg))

@@ -1,14 +1,13 @@
 """Functions against NumPy, SciPy and JAX for all their types and for odd shapes.
 
 A row of the table says which functions, of which operands. The cases are all combinations of types
-and shapes that suit it; each has a name: the function, types, shapes and arguments. POLY_PEERS=all
+and shapes that suit it; each has a name: the function, types, shapes and arguments. POLY_TESTS=all
 compares all of them, as `make test-peers` does; without it one in four.
 """
 
 from __future__ import annotations
 
 import itertools
-import os
 from collections.abc import Iterator
 from typing import Any, Callable, NamedTuple
 
@@ -18,6 +17,7 @@ import scipy.fft
 import scipy.linalg
 import scipy.signal
 import scipy.special
+from turns import part
 
 from polygrad import Tensor, fft, lax, linalg, special
 from polygrad import numpy as pnp
@@ -438,8 +438,7 @@ def compare(case: Case) -> str | None:
 
 @pytest.mark.parametrize("group", [*CASES, "lax"])
 def test_cases(group: str) -> None:
-    cases = list(jax_cases()) if group == "lax" else CASES[group]
-    cases = cases[:: 1 if os.environ.get("POLY_PEERS") == "all" else 4]
+    cases = part(jax_cases() if group == "lax" else CASES[group], 4)
     wrong = [text for text in map(compare, cases) if text is not None]
     assert not wrong, f"{len(wrong)} of {len(cases)}:\n" + "\n".join(wrong[:40])
 

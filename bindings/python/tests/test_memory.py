@@ -50,4 +50,4 @@ def test_steps_touch_no_fresh_memory():
         return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
 
     # The 16 MiB of the scores are 4096 small pages, or 8 huge ones. Threads may begin late.
-    assert min(faults() for _ in range(10)) == 0
+    assert any(faults() == 0 for _ in range(10))

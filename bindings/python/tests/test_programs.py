@@ -20,7 +20,7 @@ from programs.shrinker import problem
 
 from polygrad import Tensor
 
-COUNT = int(os.environ.get("POLY_PROGRAMS", "2000"))
+COUNT = int(os.environ.get("POLY_PROGRAMS", "800"))
 GROUPS = 8
 FAILED = Path(__file__).parent / "testdata"
 
