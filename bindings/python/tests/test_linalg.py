@@ -505,7 +505,7 @@ def test_computed_constants_stay_out_of_loops() -> None:
     close(Tensor(spd).inv(), np.linalg.inv(spd))
 
 
-@pytest.mark.parametrize("n", [3, 9, 12, 16, 18, 32, 33, 64])
+@pytest.mark.parametrize("n", [3, 9, 12, 16, 18, 32, 33])
 @pytest.mark.parametrize("rank", [1, 2])
 def test_vectors_of_one_length(n: int, rank: int) -> None:
     """Where singular values are equal, each rotation is decided by rounding errors."""
