@@ -4,6 +4,9 @@ import fs from 'node:fs'
 import path from 'node:path'
 import puppeteer from 'puppeteer-core'
 
+// In Firefox timers of a page behind another one wait for a second, or more if the page computes much.
+const TIMERS = { 'dom.timeout.enable_budget_timer_throttling': false, 'dom.min_background_timeout_value_without_budget_throttling': 4 }
+
 export const BROWSERS = {
   chromium: { browser: 'chrome', names: ['chromium'], isolated: true, args: ['--no-sandbox'] },
   'chromium-plain': { browser: 'chrome', names: ['chromium'], isolated: false, args: ['--no-sandbox'] },
@@ -16,7 +19,7 @@ export const BROWSERS = {
     settings: { POLY_DEVICE: 'webgpu' },
     only: ['programs.test.js', 'table.test.js', 'webgpu.test.mjs']
   },
-  firefox: { browser: 'firefox', names: ['firefox-esr', 'firefox'], isolated: true, args: [] },
+  firefox: { browser: 'firefox', names: ['firefox-esr', 'firefox'], isolated: true, args: [], preferences: TIMERS },
   // WebGPU in Firefox, by lavapipe. On Linux it is behind preferences.
   'firefox-webgpu': {
     browser: 'firefox',
@@ -24,6 +27,7 @@ export const BROWSERS = {
     isolated: true,
     args: [],
     preferences: {
+      ...TIMERS,
       'dom.webgpu.enabled': true,
       'dom.webgpu.workers.enabled': true,
       'gfx.webgpu.ignore-blocklist': true,

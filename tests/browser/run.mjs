@@ -136,11 +136,13 @@ async function runBrowser (name, files, folder, every) {
   const offset = Object.keys(BROWSERS).indexOf(name)
   const all = new Map()
   const left = files.filter((file) => only?.includes(file) ?? (isolated ? !OF_GPU.includes(file) : COPIED.includes(file)))
-  const work = async () => {
+  // Pages of one site share a thread in Firefox: a file that computes for long would keep the other one from its turns.
+  const work = async (_, number) => {
+    const url = server.url.replace('localhost', `page${number}.localhost`)
     for (let file; (file = left.shift()) !== undefined;) {
       const page = await openPage(launched) // in Firefox a page that is isolated goes nowhere else
       const start = performance.now()
-      const results = await runFile(page, { url: server.url, isolated, every, offset, settings: JSON.stringify(settings) }, folder, file)
+      const results = await runFile(page, { url, isolated, every, offset, settings: JSON.stringify(settings) }, folder, file)
       const failed = results.filter(({ error }) => error !== null)
       console.log(`${failed.length > 0 ? 'fail' : 'pass'} ${name} ${file}: ${results.length} tests, ${
         ((performance.now() - start) / 1000).toFixed(1)} s`)

@@ -2,7 +2,7 @@
 /** Handles of the library: the context, what is given back and when, and memory of JavaScript that the library works on. */
 
 const { lib, engine, find, fail, PolygradError } = require('./library.js')
-const { pin, collector, takesPinned, atExit } = require('./host/node.js')
+const { pin, collector, takesPinned, atExit, nextTurn } = require('./host/node.js')
 const { MAX_DIMS, get, put, shape: shapeOf } = require('./arguments.js')
 
 const CTX = lib.poly_ctx_new()
@@ -32,7 +32,13 @@ function releaseDead () {
 }
 
 /** Gives back what was held by something that was collected, unless the library has stopped before. */
-const whenCollected = (give) => new FinalizationRegistry((held) => { if (engine.running()) give(held) })
+function whenCollected (give) {
+  const collected = (held) => {
+    if (engine.loading()) nextTurn().then(() => collected(held))
+    else if (engine.running()) give(held)
+  }
+  return new FinalizationRegistry(collected)
+}
 
 const registry = whenCollected(bury)
 

@@ -54,10 +54,13 @@ const unloadable = (url, error) => Object.assign(new PolygradError(`${url} canno
 
 /** Loads a deferred part at once, for a call that needs it before it has come. */
 function loadDeferred (library, url) {
+  library.loading = true
   try {
     complete(library, fetchedNow(url))
   } catch (error) {
     throw unloadable(url, error)
+  } finally {
+    library.loading = false
   }
 }
 

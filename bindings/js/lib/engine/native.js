@@ -72,6 +72,7 @@ module.exports = {
 
   /** Whether the library can be called: native code does not stop without the process. */
   running: () => true,
+  loading: () => false,
 
   block: (length) => new Block(length),
 

@@ -45,12 +45,18 @@ function engineOf (library) {
 
   let calls = 0
 
+  /** Refuses calls of a library that has stopped, or waits for a deferred part: Firefox runs other tasks of a page meanwhile. */
+  function ready () {
+    if (ended !== null) throw new PolygradError(ended)
+    if (library.loading) throw new PolygradError('the library loads a part of itself for another call: call it in a later task')
+  }
+
   /**
    * Calls a function; when the library stops there it is not called again. It would stop where the stack ends, as in a function of the
    * program that calls itself without an end: there is room enough, or the program gets its error.
    */
   function call (fn, args) {
-    if (ended !== null) throw new PolygradError(ended)
+    ready()
     if (++calls % PROBED === 0) descend(RESERVE)
     try {
       return fn(...args)
@@ -179,8 +185,11 @@ function engineOf (library) {
   return {
     live: library.live,
 
-    /** Whether the library can be called. */
+    /** Whether the library can be called: it has not stopped. */
     running: () => ended === null,
+
+    /** Whether a call waits for a deferred part of the module. */
+    loading: () => library.loading,
 
     /** Opens the GPU, and gives its name. */
     initGpu: library.initGpu,
@@ -202,6 +211,7 @@ function engineOf (library) {
       const gives = GIVES[result] ?? ((value) => value)
       if (takes.every((take) => take === undefined)) return (...args) => gives(call(fn, args))
       return (...args) => {
+        ready() // before the arguments of the other call are overwritten
         try {
           const value = call(fn, takes.map((take, i) => take === undefined ? args[i] : take(args[i])))
           for (const [array, at] of results) {

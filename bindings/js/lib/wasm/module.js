@@ -63,7 +63,8 @@ function prepared (module, shared, { environment = {}, fileImports, workers = nu
   if (section?.byteLength !== SAID) notOurs()
   const { initial } = sectionOf(new Uint8Array(section))
   const memory = new WebAssembly.Memory(shared ? { initial, maximum: MOST, shared } : { initial, maximum: MOST })
-  const library = { memory, shared, live: shared && live, exports: null, failure: null, workers, control: 0, part: partOf(module) }
+  const state = { exports: null, failure: null, loading: false, control: 0 }
+  const library = { memory, shared, live: shared && live, ...state, workers, part: partOf(module) }
   const said = (line) => { if (/^(panic|fatal error|runtime): /.test(line)) library.failure ??= line }
   const imports = {
     env: { memory },
