@@ -164,7 +164,7 @@ func (f *fuser) unrollingPays(b, out *body, cuts map[*uop.UOp][]int64) bool {
 		pieces *= len(cuts[r]) + 1
 	}
 	for _, r := range out.loops {
-		if len(cuts[r]) == 0 && (along == nil || strideIn(at, r) < strideIn(at, along)) {
+		if 2*longestPiece(r, cuts[r]) > sizeOf(r) && (along == nil || strideIn(at, r) < strideIn(at, along)) {
 			along = r
 		}
 	}
@@ -184,6 +184,15 @@ func (f *fuser) unrollingPays(b, out *body, cuts map[*uop.UOp][]int64) bool {
 		}
 	}
 	return gathers < f.o.Machine.vectorCycles(float64(pieces-1)*work)
+}
+
+// longestPiece is the length of the longest piece of a loop that is cut.
+func longestPiece(r *uop.UOp, cuts []int64) (longest int64) {
+	start := int64(0)
+	for _, end := range append(slices.Clone(cuts), sizeOf(r)) {
+		longest, start = max(longest, end-start), end
+	}
+	return longest
 }
 
 // chosen is a value at a position of a loop.

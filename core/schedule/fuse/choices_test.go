@@ -39,6 +39,12 @@ func TestStacksAreUnrolled(t *testing.T) {
 		{"neighbours", func(g graph) []*uop.UOp {
 			return []*uop.UOp{g.ok(tensor.Unfold(g.in(64, 256), 1, 3, 1)).ContiguousOp()}
 		}, 1, 3, 2},
+		{"along a loop that is cut near its ends", func(g graph) []*uop.UOp {
+			x := g.in(64, 256)
+			around := g.ok(tensor.Cat([]*uop.UOp{x, x.Shrink([]uop.Pair{{Lo: uop.N(0), Hi: uop.N(64)}, {Lo: uop.N(0), Hi: uop.N(1)}})}, 1))
+			mirror := g.ok(tensor.Flip(around, 1))
+			return []*uop.UOp{g.ok(tensor.Stack([]*uop.UOp{around.Mul(mirror), around.Sub(mirror)}, 2))}
+		}, 1, 6, 2},
 		{"with nothing in common, apart", func(g graph) []*uop.UOp {
 			return []*uop.UOp{g.ok(tensor.Cat([]*uop.UOp{g.in(64, 256).Exp2(), g.in(64, 256).Sin()}, 0))}
 		}, 2, 2, 2},

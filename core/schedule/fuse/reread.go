@@ -138,7 +138,7 @@ func widens(u *uop.UOp) bool {
 // computed once for its elements. Values that a reduction reads, too, are stored if that pays.
 func (f *fuser) workBelow(u *uop.UOp, users func(*uop.UOp) []*uop.UOp) float64 {
 	const most = 32
-	total, terms := weight(u), 1.0
+	total, terms := workInPieces(u), 1.0
 	if u.Op == uop.ReduceAxis {
 		terms = float64(u.Src[0].Shape().MaxNumel()) / float64(max(u.Shape().MaxNumel(), 1))
 		total = terms
@@ -170,15 +170,23 @@ func (f *fuser) workBelow(u *uop.UOp, users func(*uop.UOp) []*uop.UOp) float64 {
 			}
 			more := share - before
 			seen = append(seen, part{s, share})
-			switch {
-			case s.Op == uop.Pad:
-				total += padWork * more
-			case uop.GroupElementwise.Has(s.Op):
-				total += weight(s) * more
-			}
+			total += workInPieces(s) * more
 		}
 	}
 	return total
+}
+
+// workInPieces is the cost of an operation of a value that is computed in the loops of its users. A concatenation of n parts is n-1 conditions.
+func workInPieces(u *uop.UOp) float64 {
+	switch {
+	case u.Op == uop.Pad:
+		return padWork
+	case u.Op == uop.Add && u.Arg == uop.Disjoint:
+		return -padWork
+	case uop.GroupElementwise.Has(u.Op):
+		return weight(u)
+	}
+	return 0
 }
 
 // storedForReduction reports whether a value is read by a reduction and by others, and takes longer to compute than to store.
