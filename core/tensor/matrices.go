@@ -220,13 +220,16 @@ func VectorNorm(x *uop.UOp, order float64, axes []int, keepdims bool) (r *uop.UO
 func Condition(a *uop.UOp, name string, order float64) (r *uop.UOp, err error) {
 	defer guard("Condition", &err)
 	a = floatMatrices("x", a)
+	defined := func(r *uop.UOp) *uop.UOp { // infinite where it is 0/0 or infinity/infinity, but for matrices with NaN
+		return where(isNaN(r), where(anyOf(isNaN(a), []int{-2, -1}, false), math.NaN(), math.Inf(1)), r)
+	}
 	if name == "" && (order == 2 || order == -2) {
 		s := singularValues(a)
 		most, least := maxOf(s, []int{-1}, false), minOf(s, []int{-1}, false)
 		if order == -2 {
 			most, least = least, most
 		}
-		return div(most, least), nil
+		return defined(div(most, least)), nil
 	}
 	inverse, err := Inv(a)
 	if err != nil {
@@ -240,8 +243,7 @@ func Condition(a *uop.UOp, name string, order float64) (r *uop.UOp, err error) {
 	if err != nil {
 		return nil, err
 	}
-	r = mul(n, m)
-	return where(isNaN(r), where(anyOf(isNaN(a), []int{-2, -1}, false), math.NaN(), math.Inf(1)), r), nil
+	return defined(mul(n, m)), nil
 }
 
 // MatrixPower is a power of square matrices by an integer.

@@ -178,11 +178,23 @@ func mean(x *uop.UOp, axes []int, keep bool) *uop.UOp {
 		out = uop.Float32
 	}
 	acc := uop.SumAcc(x.DType)
-	if !x.DType.IsBool() && (acc == uop.Int32 || acc == uop.Uint32) && !asTinygrad(x) {
-		acc = uop.Int64 // many integers have a mean though their sum does not fit
+	whole := x.DType.IsInt() && !asTinygrad(x) // integers have a mean though their sum does not fit
+	if whole && acc.Itemsize() == 4 {
+		acc = uop.Int64
 	}
 	total := sum(cast(x, acc), axes, keep)
+	if whole && x.DType.Itemsize() == 8 {
+		total = sumBeyond(x, total, axes, keep)
+	}
 	return cast(div(total, reducedCount(x, axes)), out)
+}
+
+// sumBeyond is a sum of 64-bit integers in float32, also where total, the sum in their own type, has overflowed: then the sum of the upper
+// halves and of the carries is another one.
+func sumBeyond(x, total *uop.UOp, axes []int, keep bool) *uop.UOp {
+	carries := shiftRight(sum(bitAnd(x, math.MaxUint32), axes, keep), 32)
+	upper := add(sum(shiftRight(x, 32), axes, keep), carries)
+	return where(eq(upper, shiftRight(total, 32)), cast(total, uop.Float32), mul(cast(upper, uop.Float32), 1<<32))
 }
 
 // variance is the sum of squared distances from the mean over max(n - correction, 0).

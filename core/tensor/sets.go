@@ -124,11 +124,20 @@ func LexOrder(keys []*uop.UOp, axis int) (r *uop.UOp, err error) {
 		fail("keys", "is empty, expected a tensor or more")
 	}
 	needSame("keys", keys...)
-	var order *uop.UOp
+	var parts []*uop.UOp // complex numbers are compared by their real, then by their imaginary parts
 	for _, k := range keys {
 		if !k.Shape().Equal(keys[0].Shape()) {
 			fail("keys", "have shapes %s and %s, expected one shape", keys[0].Shape(), k.Shape())
 		}
+		if k.DType.IsComplex() {
+			z := complexOf(k)
+			parts = append(parts, z.imag(), z.re)
+		} else {
+			parts = append(parts, k)
+		}
+	}
+	var order *uop.UOp
+	for _, k := range parts {
 		at := axisOf("axis", axis, len(k.Shape()))
 		if len(k.Shape()) == 0 {
 			return full(k.Graph(), nil, uop.Int(0), uop.Int32), nil

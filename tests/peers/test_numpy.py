@@ -183,6 +183,7 @@ A, B = whole(0, 9, 20), whole(4, 14, 3, 5)
 same("union1d intersect1d setdiff1d setxor1d", A, B)
 same("isin", A, B, invert=True)
 same("lexsort", (whole(0, 3, 20), whole(0, 3, 20), normal(20)))
+same("lexsort", (normal(20), whole(0, 3, 20) + 1j * whole(0, 3, 20)))
 for side in ("left", "right"):
     same("searchsorted", np.sort(A), B, side=side)
 same("searchsorted", A, B, sorter=np.argsort(A))
@@ -341,6 +342,9 @@ algebra("solve", SQUARE, normal(2, 4, 3))
 for order in (1, -1, 2, -2, np.inf, -np.inf, "nuc", "fro"):
     algebra("matrix_norm", TALL, ord=order, keepdims=True)
     algebra("cond", SQUARE, order)
+for order in (1, 2, -2, "fro"):
+    algebra("cond", np.array([[np.inf, 1], [2, 3]]), order)
+    algebra("cond", np.zeros((2, 2)), order)
 for order in (0, 1, 2, 3.5, -1, np.inf, -np.inf):
     algebra("vector_norm", TALL, ord=order, axis=1)
 for n in (-2, 0, 1, 5):

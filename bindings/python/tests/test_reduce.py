@@ -316,3 +316,17 @@ def test_gradient_of_a_quantile_between_equal_elements(n):
     lowest = Tensor([-np.inf, -np.inf, 1.0], requires_grad=True)
     lowest.quantile(0.25).backward()
     assert lowest.grad.tolist() == [1, 0, 0]
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.uint64])
+def test_means_of_integers_whose_sum_overflows(kind):
+    limits = np.iinfo(kind)
+    x = RNG.integers(limits.min, limits.max, (40, 300), kind, endpoint=True)
+    x[0], x[1], x[2] = limits.max, limits.min, np.arange(300)
+    x[3] = 3
+    for axis in (0, 1, None):
+        want = np.mean(x.astype(np.float64), axis)
+        np.testing.assert_allclose(Tensor(x).mean(axis).numpy(), want, 1e-5, limits.max * 1e-7)
+    rows = Tensor(x).mean(1).numpy()
+    assert rows[0] == np.float32(limits.max) and rows[1] == np.float32(limits.min)
+    assert rows[2] == 149.5 and rows[3] == 3
