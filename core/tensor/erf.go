@@ -66,7 +66,7 @@ func quantile(q, tail *uop.UOp) *uop.UOp {
 		1.3731693765509461125e+4, 1.9715909503065514427e+3, 1.3314166789178437745e+2, 3.3871328727963666080e0)
 	d := horner(r, 5.2264952788528545610e+3, 2.8729085735721942674e+4, 3.9307895800092710610e+4, 2.1213794301586595867e+4,
 		5.3941960214247511077e+3, 6.8718700749205790830e+2, 4.2313330701600911252e+1, 1)
-	middle := mul(where(mid, q, 0), div(p, d))
+	above, below := p, d
 	inside := gt(tail, 0)
 	r = sqrt(neg(log(where(bitAnd(inside, logicalNot(mid)), tail, 0.05))))
 	far := gt(r, 5)
@@ -75,15 +75,16 @@ func quantile(q, tail *uop.UOp) *uop.UOp {
 		3.64784832476320460504e0, 5.76949722146069140550e0, 4.63033784615654529590e0, 1.42343711074968357734e0)
 	d = horner(y, 1.05075007164441684324e-9, 5.47593808499534494600e-4, 1.51986665636164571966e-2, 1.48103976427480074590e-1,
 		6.89767334985100004550e-1, 1.67638483018380384940e0, 2.05319162663775882187e0, 1)
-	value := div(p, d)
+	above, below = where(mid, above, p), where(mid, below, d)
 	y = sub(where(far, r, 6), 5)
 	p = horner(y, 2.01033439929228813265e-7, 2.71155556874348757815e-5, 1.24266094738807843860e-3, 2.65321895265761230930e-2,
 		2.96560571828504891230e-1, 1.78482653991729133580e0, 5.46378491116411436990e0, 6.65790464350110377720e0)
 	d = horner(y, 2.04426310338993978564e-15, 1.42151175831644588870e-7, 1.84631831751005468180e-5, 7.86869131145613259100e-4,
 		1.48753612908506148525e-2, 1.36929880922735805310e-1, 5.99832206555887937690e-1, 1)
-	value = where(far, div(p, d), value)
-	value = where(inside, value, where(eq(tail, 0), likeConst(q, math.Inf(1)), likeConst(q, math.NaN())))
-	return where(mid, middle, mul(signOf(q), value))
+	far = bitAnd(far, logicalNot(mid))
+	ratio := div(where(far, p, above), where(far, d, below)) // one division, since others take longer
+	tails := where(inside, ratio, where(eq(tail, 0), likeConst(q, math.Inf(1)), likeConst(q, math.NaN())))
+	return where(mid, mul(where(mid, q, 0), ratio), mul(signOf(q), tails))
 }
 
 // ndtri is the inverse of the cumulative normal distribution.

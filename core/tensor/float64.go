@@ -12,6 +12,8 @@ import (
 // wideForm is the formula of a function, nil if that is the long one.
 func wideForm(name string) func(x ...*uop.UOp) *uop.UOp {
 	switch name {
+	case "erf":
+		return of1(erfWide)
 	case "sinh":
 		return of1(sinhWide)
 	case "cosh":
@@ -91,6 +93,25 @@ func expm1Wide(x *uop.UOp) *uop.UOp {
 	half := float64Of(shiftLeft(add(n, 1023-1), 52))
 	y := mul(2, mulAdd(mulAdd(square(r), p, r), half, sub(half, 0.5)))
 	return where(lt(abs(x), smallest64), x, y)
+}
+
+// erfWide is x + x p(x^2) below 1, and 1 - e^(a q(a)) for a = |x| beyond, where q is log(erfc(a))/a with an error that is 2^-57 of the result. From
+// 5.95 on the result is 1.
+func erfWide(x *uop.UOp) *uop.UOp {
+	const sign = 1 << 63
+	a := float64Of(bitAnd(bits64(x), sign-1))
+	z := square(x)
+	near := mulAdd(x, hornerPair(z, -7.801188874094099e-10, 1.3722976265922404e-08, -1.6209175911748172e-07, 1.6447517677871799e-06, -1.4924744663335484e-05,
+		0.00012055295320494294, -0.0008548325989696758, 0.005223977607423468, -0.02686617064327622, 0.11283791670945253, -0.3761263890318355,
+		0.12837916709551256), x)
+	b := where(lt(a, 5.95), a, 5.95)
+	q := hornerPair(b, 1.520941200897692e-12, -6.75297279871628e-11, 1.4039168787888765e-09, -1.8147479079318932e-08, 1.631529423903679e-07,
+		-1.078854725282681e-06, 5.3883386921241825e-06, -2.0361568239104368e-05, 5.6064905784163254e-05, -9.55403576362367e-05, 1.0614798713018464e-06,
+		0.0005745491974563729, -0.0016925006350398634, 0.00021195668699920475, 0.019125008087874446, -0.10277084339427936, -0.6366202488984127,
+		-1.1283791112649646)
+	far := sub(1, exp(mul(b, q)))
+	far = float64Of(bitOr(bits64(far), sub(bits64(x), bits64(a))))
+	return where(gt(a, 1), far, near)
 }
 
 // log1pWide is the logarithm of u/1 for u = 1+x, of which neither the difference from 2^k nor the sum with it is rounded twice.

@@ -15,6 +15,16 @@ func horner(x *uop.UOp, c ...float64) *uop.UOp {
 	return r
 }
 
+// hornerPair is horner as the sum of an even and an odd polynomial, for long ones: half as many operations wait for one another.
+func hornerPair(x *uop.UOp, c ...float64) *uop.UOp {
+	var parts [2][]float64
+	for i, v := range c {
+		parts[(len(c)-1-i)%2] = append(parts[(len(c)-1-i)%2], v)
+	}
+	z := square(x)
+	return mulAdd(horner(z, parts[1]...), x, horner(z, parts[0]...))
+}
+
 // mulAdd is x*y + z, rounded once where the processor can do that. The simplifier leaves it as it is.
 func mulAdd(x *uop.UOp, y, z operand) *uop.UOp {
 	if !x.DType.IsFloat() || asTinygrad(x) {
