@@ -62,6 +62,7 @@ func Expand(root *uop.UOp, target uop.Target) *uop.UOp {
 	}
 	to, made := map[*uop.UOp]*uop.UOp{}, map[*uop.UOp][]*uop.UOp{}
 	n := newNormalizer(root.Graph(), nil)
+	n.target = target
 	for _, u := range root.Toposort() {
 		if u.Op == uop.LUnique {
 			n.lunique = max(n.lunique, int64(u.Arg.(uop.Num))+1)
@@ -80,7 +81,7 @@ func Expand(root *uop.UOp, target uop.Target) *uop.UOp {
 		}
 		to[u] = v
 	}
-	return n.run(to[root])
+	return Expand(n.run(to[root]), target) // an expression may have others
 }
 
 type normalizer struct {

@@ -24,6 +24,9 @@ func Bitcast(x *uop.UOp, dt *uop.DType) (r *uop.UOp, err error) {
 // UintOfSize is the unsigned type of so many bytes.
 var UintOfSize = map[int]*uop.DType{1: uop.Uint8, 2: uop.Uint16, 4: uop.Uint32, 8: uop.Uint64}
 
+// intOfSize is the signed type of so many bytes.
+var intOfSize = map[int]*uop.DType{1: uop.Int8, 2: uop.Int16, 4: uop.Int32, 8: uop.Int64}
+
 func bitcast(x *uop.UOp, dt *uop.DType) *uop.UOp {
 	if x.DType == dt {
 		return x

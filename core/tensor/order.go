@@ -224,7 +224,7 @@ func TopK(x *uop.UOp, k int64, dim int, largest bool) (values, indices *uop.UOp,
 		values, indices = sortAxis(x, dim, largest)
 		return shrinkTo(values, s), shrinkTo(indices, s), nil
 	}
-	if n := x.Shape()[dim].N; k > 0 && k*int64((x.DType.Itemsize()+3)/4) <= mostSelected && n > shortRow && 2*k <= n && isNumbers(x.Shape()) && x.DType.Itemsize() <= 8 && !x.DType.IsBool() {
+	if worthSelectingFirst(x, dim, k) {
 		p := selected(x, k, dim, largest)
 		return p.value, p.at, nil
 	}

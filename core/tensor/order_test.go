@@ -156,16 +156,17 @@ func TestSortsOfRows(t *testing.T) {
 			}
 			check("values", l.values(values), sorted)
 			check("positions", l.values(positions), places)
-			const k = 3
-			values, positions = must2(tensor.TopK(x.tensor(l, c.dt).UOp, k, c.axis, c.down))
-			var firstValues, firstPlaces []float64
-			for i := range sorted {
-				if []int{i / int(c.shape[1]), i % int(c.shape[1])}[c.axis] < k {
-					firstValues, firstPlaces = append(firstValues, sorted[i]), append(firstPlaces, places[i])
+			for _, k := range []int{1, 3, 20} { // of 20, groups are sorted
+				values, positions = must2(tensor.TopK(x.tensor(l, c.dt).UOp, int64(k), c.axis, c.down))
+				var firstValues, firstPlaces []float64
+				for i := range sorted {
+					if []int{i / int(c.shape[1]), i % int(c.shape[1])}[c.axis] < k {
+						firstValues, firstPlaces = append(firstValues, sorted[i]), append(firstPlaces, places[i])
+					}
 				}
+				check(fmt.Sprint("values of topk ", k), l.values(values), firstValues)
+				check(fmt.Sprint("positions of topk ", k), l.values(positions), firstPlaces)
 			}
-			check("values of topk", l.values(values), firstValues)
-			check("positions of topk", l.values(positions), firstPlaces)
 			values, positions = must2(tensor.Sort(x.tensor(l, c.dt).UOp, c.axis, c.down))
 			wide := must(tensor.Cast(positions.UOp, uop.Float64))
 			wide = must(tensor.Mul(wide.UOp, wide.UOp.ConstLike(uop.Float(128))))
@@ -283,6 +284,39 @@ func TestDraws(t *testing.T) {
 		}
 		if math.Abs(deviation/want-1) > 0.03 {
 			t.Errorf("scheme %d: deviation %v, want %v", scheme, deviation, want)
+		}
+	}
+}
+
+// TestPositionsInBlocks looks for the greatest and the least elements of rows that are searched in blocks, and in blocks of blocks.
+func TestPositionsInBlocks(t *testing.T) {
+	l := newLab(t, "native")
+	for _, dt := range []*uop.DType{uop.Float32, uop.Float64, uop.Int32, uop.Uint8} {
+		for _, n := range []int{255, 256, 1000, 70001} {
+			const rows = 3
+			x := random(dt, 0, 50, n, rows, int64(n)) // many equal elements
+			if dt.IsFloat() {
+				x.v[n+n/2], x.v[n+n-1] = nan, nan
+				for i := range n {
+					x.v[2*n+i] = math.Inf(-1)
+				}
+			}
+			greatest, least := make([]float64, rows), make([]float64, rows)
+			for r := range rows {
+				row := x.v[r*n : r*n+n]
+				for i, v := range row {
+					if g := row[int(greatest[r])]; v > g || math.IsNaN(v) && !math.IsNaN(g) {
+						greatest[r] = float64(i)
+					}
+					if g := row[int(least[r])]; v < g || math.IsNaN(v) && !math.IsNaN(g) {
+						least[r] = float64(i)
+					}
+				}
+			}
+			name := fmt.Sprint(dt, n)
+			u := x.tensor(l, dt).UOp
+			l.same("argmax of "+name, l.values(must(tensor.ArgMax(u, 1, false))), greatest)
+			l.same("argmin of "+name, l.values(must(tensor.ArgMin(u, -1, true))), least)
 		}
 	}
 }

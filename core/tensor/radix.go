@@ -24,37 +24,47 @@ const (
 
 // sortKey is an unsigned integer for each element, in the order of the elements; equal elements have equal keys. NaN is the greatest.
 func sortKey(x *uop.UOp, descending bool) *uop.UOp {
-	if x.DType.IsFloat() {
-		x = where(eq(x, 0), 0, x)
+	return valueKey(oneZero(x), descending)
+}
+
+// oneZero is x with 0 for -0.
+func oneZero(x *uop.UOp) *uop.UOp {
+	if !x.DType.IsFloat() {
+		return x
 	}
-	return valueKey(x, descending)
+	return where(eq(x, 0), 0, x)
 }
 
 // valueKey is a sortKey from which keyValue makes the element again: -0 has another key than 0, before it.
 func valueKey(x *uop.UOp, descending bool) *uop.UOp {
-	size := x.DType.Itemsize()
-	dt := UintOfSize[size]
-	top := uint64(1) << (8*size - 1)
-	var key *uop.UOp
-	switch {
-	case x.DType.IsFloat():
-		bits := bitcast(where(isNaN(x), math.NaN(), x), dt) // one NaN
-		negative := ne(bitAnd(bits, uop.Uint(top)), 0)
-		key = where(negative, bitXor(bits, uop.Uint(2*top-1)), bitOr(bits, uop.Uint(top)))
-	case x.DType.IsUnsigned():
-		key = x
-	default:
-		key = bitXor(bitcast(x, dt), uop.Uint(top))
-	}
-	if descending {
-		key = bitXor(key, uop.Uint(2*top-1))
-	}
-	return key
+	key := signedKey(x, descending)
+	return bitXor(bitcast(key, UintOfSize[key.DType.Itemsize()]), uop.Uint(topBit(key.DType)))
 }
+
+// signedKey is a valueKey that is a signed integer.
+func signedKey(x *uop.UOp, descending bool) *uop.UOp {
+	dt := intOfSize[x.DType.Itemsize()]
+	all := uop.Int(0)
+	if descending {
+		all = uop.Int(-1)
+	}
+	if x.DType.IsFloat() {
+		bits := bitcast(where(isNaN(x), math.NaN(), x), dt) // one NaN
+		return bitXor(bits, where(lt(bits, 0), likeConst(bits, uop.Int(all.I()^dt.Max().I())), all))
+	}
+	key := bitcast(x, dt)
+	if x.DType.IsUnsigned() {
+		all = uop.Int(all.I() ^ dt.Min().I())
+	}
+	return bitXor(key, all)
+}
+
+// topBit is the sign of a signed integer.
+func topBit(dt *uop.DType) uint64 { return 1 << (8*dt.Itemsize() - 1) }
 
 // keyValue is the element of a key: sortKey made it if it is neither 0 nor NaN, valueKey any.
 func keyValue(key *uop.UOp, dt *uop.DType, descending bool) *uop.UOp {
-	top := uint64(1) << (8*dt.Itemsize() - 1)
+	top := topBit(dt)
 	if descending {
 		key = bitXor(key, uop.Uint(2*top-1))
 	}
@@ -202,63 +212,6 @@ func sortDigits(key *uop.UOp, keyBits int64, positions bool) (sorted, at *uop.UO
 		at = whole(at)
 	}
 	return whole(key), at
-}
-
-// mostSelected is how many of the greatest elements of 32 bits are selected one after the other, without sorting the others; those of 64
-// bits take two passes each.
-const mostSelected = 16
-
-// selected gives the k greatest or least elements along an axis, the first of equal ones first: each round takes the greatest element
-// that is behind the one of the round before.
-func selected(x *uop.UOp, k int64, axis int, largest bool) placed {
-	last := len(x.Shape()) - 1
-	t := transpose(x, axis, -1)
-	next := selectWide
-	if x.DType.Itemsize() <= 4 {
-		next = selectPacked
-	}
-	found := next(sortKey(detach(t), !largest), k)
-	if axis%len(x.Shape()) != last { // elements lie side by side, so that rounds do not share the loop over a row
-		for i, u := range found {
-			found[i] = u.ContiguousOp()
-		}
-	}
-	at := cast(cat(found, last), uop.Int32)
-	return placed{transpose(gather(t, last, at), axis, -1), transpose(at, axis, -1)}
-}
-
-// placesAlong are the numbers of the elements along the last axis, of the shape of x.
-func placesAlong(x *uop.UOp, dt *uop.DType) *uop.UOp {
-	s := x.Shape()
-	n := s[len(s)-1]
-	return expand(reshape(cast(count0(x.Graph(), n.N), dt), append(onesShape(len(s)-1), n)), s)
-}
-
-// selectPacked gives the positions of the k greatest keys of 32 bits: numbers hold a key, then its position from the end.
-func selectPacked(key *uop.UOp, k int64) (found []*uop.UOp) {
-	const low = 1<<32 - 1
-	number := bitOr(shiftLeft(cast(key, uop.Uint64), int(32)), bitXor(placesAlong(key, uop.Uint64), uop.Uint(low)))
-	left := number
-	for range k {
-		m := maxOf(left, []int{-1}, true)
-		found = append(found, bitXor(bitAnd(m, uop.Uint(low)), uop.Uint(low)))
-		left = where(lt(number, m), number, 0)
-	}
-	return found
-}
-
-// selectWide gives the positions of the k greatest keys of 64 bits: a round finds a key, then the first of its positions that are left.
-func selectWide(key *uop.UOp, k int64) (found []*uop.UOp) {
-	n := key.Shape()[len(key.Shape())-1].N
-	places := placesAlong(key, uop.Int32)
-	left := full(key.Graph(), key.Shape(), uop.BoolConst(true), uop.Bool)
-	for range k {
-		m := maxOf(where(left, key, 0), []int{-1}, true)
-		at := sub(int(n-1), maxOf(where(bitAnd(left, eq(key, m)), sub(int(n-1), places), 0), []int{-1}, true))
-		found = append(found, at)
-		left = bitOr(lt(key, m), bitAnd(eq(key, m), gt(places, at)))
-	}
-	return found
 }
 
 // leastRanked is the number of elements from which on counting finds one in less time than sorting all, leastRow that of a row; mostRanked is

@@ -2,6 +2,7 @@ package tensor
 
 import (
 	"math"
+	"math/bits"
 	"slices"
 
 	"polygrad/core/uop"
@@ -124,8 +125,17 @@ func prodAlong(x *uop.UOp, axis int) *uop.UOp {
 	return mul(along(false), along(true))
 }
 
-// manyRows are enough rows to compute running products of them side by side.
-const manyRows = 64
+// manyRows are enough rows to compute running products of them side by side, leastRows the least elements of a row that is cut.
+const manyRows, leastRows = 64, 1 << 12
+
+// rowsOf is the greatest divisor of n that is not above its root.
+func rowsOf(n int64) int64 {
+	d := int64(math.Sqrt(float64(n)))
+	for n%d != 0 {
+		d--
+	}
+	return d
+}
 
 func maxOf(x *uop.UOp, axes []int, keep bool) *uop.UOp { return reduce(uop.Max, x, axes, keep) }
 
@@ -245,11 +255,6 @@ func argMaxNaN(x *uop.UOp, axis int, keep bool) *uop.UOp {
 	if asTinygrad(x) {
 		return argMax(x, axis, keep)
 	}
-	if s := x.Shape(); len(s) == 1 && axisOf("axis", axis, 1) == 0 && !s[0].Symbolic() && s[0].N >= leastRows {
-		if rows := rowsOf(s[0].N); rows > 1 {
-			return argMaxOfRows(reshape(x, uop.ShapeOf(rows, s[0].N/rows)), keep)
-		}
-	}
 	if !x.DType.IsFloat() {
 		return argMax(x, axis, keep)
 	}
@@ -265,28 +270,35 @@ func positionOfLeast(x *uop.UOp, axis int, keep bool) *uop.UOp {
 	return known(positionOfMin, argMaxNaN(inverse(x), axis, keep), []*uop.UOp{x}, []int64{int64(axis)})
 }
 
-// leastRows is the size from which on the greatest element of a vector is looked for in rows.
-const leastRows = 1 << 12
+// mostInOneBlock is the size up to which the greatest element of a row is not looked for in blocks, leastBlock that of the smallest.
+const mostInOneBlock, leastBlock = 255, 64
 
-// rowsOf is the greatest divisor of n that is not above its root.
-func rowsOf(n int64) int64 {
-	d := int64(math.Sqrt(float64(n)))
-	for n%d != 0 {
-		d--
-	}
-	return d
+// inBlocksOf reports whether the position of the greatest element along an axis is looked for in blocks of neighbours.
+func inBlocksOf(x *uop.UOp, axis int) bool {
+	s := x.Shape()
+	return len(s) > 0 && axisOf("axis", axis, len(s)) == len(s)-1 && isNumbers(s) && s[len(s)-1].N > mostInOneBlock
 }
 
-// argMaxOfRows is the index of the maximum in the flattened matrix x. Only the first row that has it is read twice.
-func argMaxOfRows(x *uop.UOp, keep bool) *uop.UOp {
-	size := x.Shape()[1].N
-	dt := counts(x.Shape()[0].N * size)
-	row := argMaxNaN(maxOf(x, []int{1}, false), 0, true)
-	column := argMaxNaN(reshape(index(x, Take(row)), uop.ShapeOf(size)), 0, keep)
-	if !keep {
-		row = reshape(row, nil)
+// argMaxOfBlocks is argMaxNaN along the last axis. Only the first block that has the maximum is read twice.
+func argMaxOfBlocks(x *uop.UOp, keep bool) *uop.UOp {
+	s := x.Shape()
+	last := len(s) - 1
+	n := s[last].N
+	if !inBlocksOf(x, last) {
+		return argMaxNaN(x, last, keep)
 	}
-	return add(mul(cast(row, dt), int(size)), cast(column, dt))
+	size := max(leastBlock, int64(1)<<(bits.Len64(uint64(n))/2))
+	blocks := (n + size - 1) / size
+	x = reshape(padAxis(x, last, 0, blocks*size-n, x.DType.Min()), append(joinShapes(s[:last]), uop.N(blocks), uop.N(size)))
+	first := argMaxOfBlocks(maxOf(x, []int{-1}, false).ContiguousOp(), true)
+	at := joinShapes(x.Shape())
+	at[last] = uop.N(1)
+	inside := argMaxOfBlocks(gather(x, last, expand(unsqueeze(first, -1), at)), false)
+	r := add(mul(cast(first, counts(n)), int(size)), cast(inside, counts(n)))
+	if !keep {
+		r = squeeze(r, last)
+	}
+	return r
 }
 
 // firstIndex is the first index along an axis where hit is true for the maximum.

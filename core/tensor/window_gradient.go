@@ -61,12 +61,13 @@ const (
 	sortedPositions     // the same
 	positionOfMax       // no gradient: the axes
 	positionOfMin
+	positionsOfMost // no gradient: how many along the last axis, 1 for the greatest
 )
 
-var statedNames = [...]string{"other", "product", "windows", "convolution", "gather", "take", "linear", "cholesky", "triangular_solve", "solve", "inverse", "qr", "eigh", "eig", "svd", "determinant", "lu", "pseudo_inverse", "holomorphic", "columns", "transposed_convolution", "recurrence", "unrolled", "alignment", "shares", "least_squares", "dynamic_slice", "dynamic_update_slice", "reduce_precision", "shared", "scattered_products", "roll", "transform", "radix_sort", "network_sort", "row_sort", "sort", "argsort", "argmax", "argmin"}
+var statedNames = [...]string{"other", "product", "windows", "convolution", "gather", "take", "linear", "cholesky", "triangular_solve", "solve", "inverse", "qr", "eigh", "eig", "svd", "determinant", "lu", "pseudo_inverse", "holomorphic", "columns", "transposed_convolution", "recurrence", "unrolled", "alignment", "shares", "least_squares", "dynamic_slice", "dynamic_update_slice", "reduce_precision", "shared", "scattered_products", "roll", "transform", "radix_sort", "network_sort", "row_sort", "sort", "argsort", "argmax", "argmin", "top_positions"}
 
 // A rule without a name does not compile.
-var _ = [1]struct{}{}[len(statedNames)-1-int(positionOfMin)]
+var _ = [1]struct{}{}[len(statedNames)-1-int(positionsOfMost)]
 
 func (s stated) Equal(b uop.Arg) bool {
 	o, ok := b.(stated)
@@ -100,12 +101,14 @@ func (s stated) Linear() bool {
 // Shares reports whether the value is taken from the second source where the third one is computed anyway (schedule.Sharing).
 func (s stated) Shares() bool { return s.rule == gradientOfShared }
 
-// IsLate reports whether the value is computed by a network of comparisons, or by SORT (schedule.Late). GPUs, which run no iterations in order, sort
-// by networks wherever they can.
+// IsLate reports whether the value is computed by a network of comparisons, by SORT, or in parts (schedule.Late). GPUs, which run no iterations in
+// order, sort by networks wherever they can.
 func (s stated) IsLate(u *uop.UOp, target uop.Target) bool {
 	switch s.rule {
-	case sortedByNetwork, passesOfTransform:
+	case sortedByNetwork, passesOfTransform, positionsOfMost:
 		return true
+	case positionOfMax, positionOfMin:
+		return inBlocksOf(u.Src[1], s.numbers[0])
 	case sortedByDigits:
 		return target.Sorts == uop.SortsParallel && (s.numbers[0] == 0 || u.Src[1].DType.Itemsize() <= 4) || s.numbers[0] == 1 && s.numbers[2] > fewBits && suitsRows(u.Src[1], target, 1, true, false)
 	case sortedRowsAlone:
@@ -115,11 +118,17 @@ func (s stated) IsLate(u *uop.UOp, target uop.Target) bool {
 	return false
 }
 
-// Late is that network or SORT. Keys and their positions are sorted once.
+// Late is that expression. Keys and their positions are sorted once.
 func (s stated) Late(u *uop.UOp, target uop.Target, made map[*uop.UOp][]*uop.UOp) *uop.UOp {
 	switch s.rule {
 	case passesOfTransform:
 		return passes(u.Src[1], s.numbers, target)
+	case positionsOfMost:
+		return mostAlong(u.Src[1], s.numbers)
+	case positionOfMax:
+		return argMaxOfBlocks(u.Src[1], len(u.Shape()) == len(u.Src[1].Shape()))
+	case positionOfMin:
+		return argMaxOfBlocks(inverse(u.Src[1]), len(u.Shape()) == len(u.Src[1].Shape()))
 	case sortedRowsAlone:
 		return transpose(sortRows(transpose(u.Src[1], s.numbers[0], 1), s.numbers[1]), 1, s.numbers[0])
 	}
@@ -235,7 +244,7 @@ func (s stated) Gradient(g, u *uop.UOp) []*uop.UOp {
 		return []*uop.UOp{nil, transformRule(g, u)}
 	case gradientOfPrecision:
 		return []*uop.UOp{nil, reducePrecision(g, s.numbers[0], s.numbers[1])}
-	case sortedByDigits, sortedByNetwork, sortedRowsAlone, sortedValues, sortedPositions, positionOfMax, positionOfMin:
+	case sortedByDigits, sortedByNetwork, sortedRowsAlone, sortedValues, sortedPositions, positionOfMax, positionOfMin, positionsOfMost:
 		return make([]*uop.UOp, len(u.Src))
 	}
 	return []*uop.UOp{nil, g}
