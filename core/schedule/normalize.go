@@ -252,7 +252,11 @@ func (n *normalizer) replace(u *uop.UOp, src []*uop.UOp) *uop.UOp {
 			n.err = a.Unbound()
 		}
 		if n.isLate(u) {
-			return n.g.NewCopy(u.Op, u.DType, []*uop.UOp{src[0], src[0]}, u.Arg, u.Tag)
+			like := src[0]
+			if s := u.Shape(); !s.Equal(u.Src[lateSource].Shape()) { // a constant that says which shape the value has
+				like = n.g.Const(u.DType, uop.Int(0)).Reshape(slices.Repeat(uop.ShapeOf(1), len(s))).Expand(s)
+			}
+			return n.g.NewCopy(u.Op, u.DType, []*uop.UOp{like, src[0]}, u.Arg, u.Tag)
 		}
 		if a, is := u.Arg.(Sharing); is && a.Shares() && !slices.Contains(n.sharing, u) {
 			n.alone = append(n.alone, u)

@@ -3,6 +3,7 @@ package tensor_test
 import (
 	"fmt"
 	"math"
+	"slices"
 	"sort"
 	"testing"
 
@@ -317,6 +318,18 @@ func TestPositionsInBlocks(t *testing.T) {
 			u := x.tensor(l, dt).UOp
 			l.same("argmax of "+name, l.values(must(tensor.ArgMax(u, 1, false))), greatest)
 			l.same("argmin of "+name, l.values(must(tensor.ArgMin(u, -1, true))), least)
+			at := must(tensor.ArgMax(u, 1, false)).UOp // in an expression, it has its own shape
+			l.same("argmax in a sum of "+name, l.values(must(tensor.Add(at, at.ConstLike(uop.Int(1))))), sum1(greatest))
+			_, places := must2(tensor.TopK(u, 1, 1, true))
+			l.same("topk in a sum of "+name, l.values(must(tensor.Add(places.UOp, places.UOp.ConstLike(uop.Int(1))))), sum1(greatest))
 		}
 	}
+}
+
+func sum1(x []float64) []float64 {
+	r := slices.Clone(x)
+	for i := range r {
+		r[i]++
+	}
+	return r
 }
