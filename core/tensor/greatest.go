@@ -6,14 +6,18 @@ import (
 	"polygrad/core/uop"
 )
 
-// mostSelected is how many of the greatest elements are selected one after the other, without sorting the others.
+// mostSelected is how many of the greatest elements of 32 bits are selected one after the other, without sorting the others. Those of 64 bits take
+// two passes each: kernels with more of them take longer to compile than to sort.
 const mostSelected = 16
+
+// selectsEach reports whether the k greatest elements are selected one after the other.
+func selectsEach(dt *uop.DType, k int64) bool { return k*int64((dt.Itemsize()+3)/4) <= mostSelected }
 
 // groupSize is the size of groups, a power of two, for which k of n/size groups and k of the k*size elements in these take least to select; 1 where
 // it does not pay to look for the greatest elements in the groups with the greatest ones alone.
-func groupSize(n, k int64) int64 {
+func groupSize(dt *uop.DType, n, k int64) int64 {
 	size, least := int64(1)<<(bits.Len64(uint64(n/k))/2), int64(8)
-	if k > mostSelected {
+	if !selectsEach(dt, k) {
 		least = 4
 	}
 	if size < least {
@@ -28,7 +32,7 @@ func worthSelectingFirst(x *uop.UOp, axis int, k int64) bool {
 		return false
 	}
 	n := x.Shape()[axis].N
-	return n > shortRow && (groupSize(n, k) > 1 || 2*k <= n && k <= mostSelected)
+	return n > shortRow && (groupSize(x.DType, n, k) > 1 || 2*k <= n && selectsEach(x.DType, k))
 }
 
 // selected gives the k greatest or least elements along an axis, the first of equal ones first.
@@ -56,7 +60,7 @@ func greatestKeys(key *uop.UOp, k int64) *uop.UOp {
 	s := key.Shape()
 	last := len(s) - 1
 	n := s[last].N
-	size := groupSize(n, k)
+	size := groupSize(key.DType, n, k)
 	if size == 1 {
 		return firstOf(key, placesAlong(key, uop.Int32), k)
 	}
@@ -64,7 +68,7 @@ func greatestKeys(key *uop.UOp, k int64) *uop.UOp {
 	within := func(groups int64) uop.Shape { return append(joinShapes(s[:last]), uop.N(groups), uop.N(size)) }
 	grouped := reshape(padAxis(key, last, 0, groups*size-n, key.DType.Min()), within(groups))
 	chosen := greatestKeys(maxOf(grouped, []int{-1}, false).ContiguousOp(), k)
-	if k > mostSelected {
+	if !selectsEach(key.DType, k) {
 		chosen = ordered(chosen, last, false).value
 	}
 	chosen = expand(unsqueeze(chosen.ContiguousOp(), -1), within(k))
@@ -75,7 +79,7 @@ func greatestKeys(key *uop.UOp, k int64) *uop.UOp {
 // firstOf gives the places of the k greatest keys along the last axis; of equal ones those with the least places.
 func firstOf(key, places *uop.UOp, k int64) *uop.UOp {
 	last := len(key.Shape()) - 1
-	if k > mostSelected { // places are in order
+	if !selectsEach(key.DType, k) { // places are in order
 		return gather(places, last, ordered(key, last, true).between(key, last, 0, k).at)
 	}
 	next := selectWide
