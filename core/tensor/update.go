@@ -308,7 +308,8 @@ var UpdateRules = []UpdateRule{
 	{"scale_by_distance_over_gradients", "eps operand, global_scale operand", Needs{State: "one one like", Param: true}, `Steps by the distance from the first parameter (DoG, arXiv:2302.12022).`, func(u *updating) *uop.UOp {
 		u.state[0] = maximum(u.state[0], norm2(sub(u.p, u.state[2])))
 		u.state[1] = add(u.state[1], sum(square(u.g), nil, false))
-		return mul(mul(div(u.state[0], sqrt(add(u.state[1], u.of("eps")))), u.of("global_scale")), u.g)
+		squares := sum(u.state[1], nil, false) // optax has it as a vector of one, which would be the shape of steps of scalars
+		return mul(mul(div(u.state[0], sqrt(add(squares, u.of("eps")))), u.of("global_scale")), u.g)
 	}},
 	{"scale_by_acprop", adamSettings, Needs{State: "like like", Count: "always"}, `The gradient over the root of the variance before it (ACProp, arXiv:2110.05454).`, func(u *updating) *uop.UOp {
 		before, first := u.state[1], eq(u.count, 1)
