@@ -38,9 +38,9 @@ func (f elementwise) Gradient(g, u *uop.UOp) []*uop.UOp {
 	return out
 }
 
-// Composed rewrites a CUSTOM_GRADIENT as other operations with the same value and derivative. The transform of a Fourier pass and
-// the positions of the greatest elements are written out. A function whose derivative is that of a longer formula is detach(value) + formula - detach(formula): the compiler folds the
-// difference to 0. Others are their values.
+// Composed rewrites a CUSTOM_GRADIENT as other operations with the same value and derivative. The transform of a Fourier pass and the positions
+// of the greatest elements are written out. A function whose derivative is that of a longer formula is detach(value) + formula -
+// detach(formula): the compiler folds the difference to 0. Others are their values.
 func Composed(u *uop.UOp) *uop.UOp {
 	v := u.Src[0]
 	if s, ok := u.Arg.(stated); ok && (s.rule == passesOfTransform || s.rule == positionsOfMost) {

@@ -72,6 +72,8 @@ module.exports = {
 
   /** Whether the library can be called: native code does not stop without the process. */
   running: () => true,
+
+  /** Whether a call waits for a part of the library: native code is one. */
   loading: () => false,
 
   block: (length) => new Block(length),
