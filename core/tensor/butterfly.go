@@ -111,21 +111,21 @@ func transform(z complexPlanes, batch, n, beside int64, inverse bool, factor flo
 	return planesOf(x.Graph().New(uop.CustomGradient, x.DType, []*uop.UOp{x, x}, arg, nil))
 }
 
-// besideBytes are the least bytes of a block that lie side by side.
-const besideBytes = 512
+// besideBytes are the least bytes of a block that lie side by side, lineBytes those that a cache loads at once.
+const besideBytes, lineBytes = 512, 64
 
 // inBlocks is a packed transform along the middle axis of (batch, n, beside), in a loop over blocks of the batch or of what is beside if all does
 // not fit the cache and z is stored: a pass over the whole computes z on the way. A block fills half of the cache, where it stays from one pass to
 // the next. Blocks have one size: they may overlap.
-func inBlocks(z complexPlanes, shape [3]int64, cache int64, transform func(z complexPlanes, shape [3]int64) *uop.UOp) *uop.UOp {
+func inBlocks(z complexPlanes, shape [3]int64, target uop.Target, transform func(z complexPlanes, shape [3]int64) *uop.UOp) *uop.UOp {
 	dt, whole := z.re.DType, append(uop.ShapeOf(shape[:]...), uop.N(2))
 	size := 2 * int64(dt.Itemsize())
 	bytes := shape[0] * shape[1] * shape[2] * size
-	axis, unit := 0, int64(1)
+	axis, least, unit, cache := 0, int64(1), int64(1), target.Cache
 	if beside := besideBytes / size; shape[0] < 2 || shape[2] >= 2*beside && bytes/shape[0] > cache {
-		axis, unit = 2, beside
+		axis, least, unit = 2, beside, max(lineBytes/size, int64(target.Lanes*4/dt.Itemsize()))
 	}
-	count := min((2*bytes+cache-1)/max(1, cache), shape[axis]/unit)
+	count := min((2*bytes+cache-1)/max(1, cache), shape[axis]/least)
 	stored := z.re
 	if z.im != nil {
 		stored = z.packed()
@@ -141,9 +141,10 @@ func inBlocks(z complexPlanes, shape [3]int64, cache int64, transform func(z com
 	of[axis] = ((shape[axis]+count-1)/count + unit - 1) / unit * unit
 	count = (shape[axis] + of[axis] - 1) / of[axis]
 	last := shape[axis] - of[axis]
+	unit = gcd(last, unit) // of where blocks begin: whole lines are stored around the caches
 	zero := constant(z.re, dt, uop.Int(0)).Reshape(onesShape(4)).Expand(whole)
 	return loop{variable: "part", count: count}.run([]*uop.UOp{zero}, []*uop.UOp{stored}, func(b *loopBody, i uop.Sint, s, read []*uop.UOp) {
-		first := i.Mul(uop.N(last)).Div(uop.N(count - 1))
+		first := i.Mul(uop.N(last / unit)).Div(uop.N(count - 1)).Mul(uop.N(unit))
 		part := func(u *uop.UOp) *uop.UOp { return block(u, axis, first, of[axis]) }
 		x := complexPlanes{re: part(read[0])}
 		if z.im != nil {
@@ -167,7 +168,7 @@ func passes(x *uop.UOp, numbers uop.Nums, target uop.Target) *uop.UOp {
 	batch, n, beside, inverse, factor := int64(numbers[0]), int64(numbers[1]), int64(numbers[2]), numbers[3] == 1, math.Float64frombits(uint64(numbers[4]))
 	z := planesOf(x)
 	if target.Sorts == uop.SortsInOrder || target.Sorts == uop.SortsByRow {
-		return inBlocks(z, [3]int64{batch, n, beside}, target.Cache, func(z complexPlanes, of [3]int64) *uop.UOp {
+		return inBlocks(z, [3]int64{batch, n, beside}, target, func(z complexPlanes, of [3]int64) *uop.UOp {
 			return byButterflies(z, of[0], of[1], of[2], inverse, factor, target)
 		})
 	}

@@ -102,11 +102,16 @@ func makeInterleave(g *gen, v *ir.Value) asm.Reg {
 		g.ins(op, size, d, rs[0], rs[1])
 		return d
 	case n == 2 && !g.f.AVX512:
-		low, high := g.vec(), g.vec()
-		g.ins(sized(width, asm.VUNPCKLPS, asm.VUNPCKLPD), size, low, rs[0], rs[1])
-		g.ins(sized(width, asm.VUNPCKHPS, asm.VUNPCKHPD), size, high, rs[0], rs[1])
-		g.ins(asm.VPERM2F128, size, d, low, high).Imm = int64(0x20 + first/lanes*0x11)
-		return d
+		for _, t := range g.transposed[v.Args[0]] {
+			if slices.Equal(t.rows, v.Args) {
+				return t.columns[v.Bits]
+			}
+		}
+		rs = g.unpack(rs, size, sized(width, asm.VUNPCKLPS, asm.VUNPCKLPD), sized(width, asm.VUNPCKHPS, asm.VUNPCKHPD))
+		lo, hi := g.crossTwo(rs[0], rs[1])
+		both := []asm.Reg{lo, hi}
+		g.transposed[v.Args[0]] = append(g.transposed[v.Args[0]], transposed{v.Args, both})
+		return both[v.Bits]
 	}
 	lanesFrom := func(s int, other func(i int) uint64) []uint64 {
 		vs := make([]uint64, lanes)

@@ -44,6 +44,7 @@ func (im *emitter) interleavedStores(u *uop.UOp, copies []*env) bool {
 			if left < lanes {
 				at.Gate = im.lanesUpTo(left)
 			}
+			im.markNonTemporal(u, at)
 			im.StoreAs(at, v)
 		}
 	}

@@ -283,6 +283,14 @@ func (b *Builder) Interleaved(vs []*Value) []*Value {
 	if n == 1 {
 		return vs
 	}
+	if lanes := vs[0].Lanes; n%lanes == 0 {
+		out := make([]*Value, n)
+		for i := range out {
+			group := i % (n / lanes) * lanes
+			out[i] = b.Transposed(vs[group:group+lanes], int64(i/(n/lanes)))
+		}
+		return out
+	}
 	p := 2
 	for n%p != 0 {
 		p++

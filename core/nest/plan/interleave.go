@@ -124,5 +124,17 @@ func (p *Band) planInterleaved(pl *planner) {
 	}
 }
 
+// scattered is the least number of places at which an iteration stores lines that counts as scattered.
+const scattered = 4
+
+// scatters reports whether interleaved stores fill lines at several places, such as the last pass of a Fourier transform.
+func (p *Band) scatters(pl *planner) bool {
+	for u, g := range p.Interleaved {
+		bytes := int64(len(g)) * int64(pl.Lanes) * int64(u.Src[1].DType.Itemsize())
+		return bytes%Line == 0 && len(p.Interleaved) >= scattered*len(g)
+	}
+	return false
+}
+
 // InterleavedRest is the number of lanes of the last vector that are in use, if not all are.
 func (p *Band) InterleavedRest() int64 { return p.interleavedAlong.Rest() % p.interleavedAlong.Unit }

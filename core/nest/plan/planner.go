@@ -443,6 +443,8 @@ func (p *Band) streamFrom(pl *planner) int64 {
 	switch {
 	case p.Transpose != nil:
 		return min(pl.m.Stream, 2*pl.m.L2)
+	case p.scatters(pl):
+		return pl.m.Stream / 8 * 3
 	case pl.collects:
 		return 2 * pl.m.Stream
 	case pl.bytesRead() < pl.m.Stream/8:
