@@ -9,6 +9,7 @@ export const files = {
   'example.test.js': PROGRAMS,
   'fetched.test.js': 'it starts a server',
   'files.test.js': FILES,
+  'garbage.test.js': 'it starts programs of Node, and a page cannot collect garbage before the end of a turn',
   'hub.test.js': 'it downloads into a folder, from a server that it starts',
   'jax_names.test.js': FILES,
   'loaders.test.js': 'it reads files of the repository',
@@ -29,14 +30,6 @@ export const tests = {
   },
   'instance.test.js': {
     'a model in the format of Hugging Face': FILES
-  },
-  'memory.test.js': {
-    'the collector gives back what is not used any more': PROGRAMS,
-    'large results of a loop that never awaits are given back, one of a group that is in use or not': PROGRAMS,
-    'a graph keeps the memory that it reads': PROGRAMS,
-    'arrays of an instance keep it': PROGRAMS,
-    'steps are given back': PROGRAMS,
-    'eager training steps that neither await nor tidy have flat memory': 'a page cannot collect garbage before the end of a turn'
   },
   'refusals.test.js': {
     'arrays and options of other realms, and subclasses, are what they are': 'it makes a realm by node:vm'
