@@ -65,6 +65,8 @@ FAST_FILES = (
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 # How many packages go test runs at once: other parts of the suites run beside it.
 HALF = max(1, (os.cpu_count() or 1) // 2)
+# How many parts what runs in many places has: each day has another.
+WEEK = 7
 # How tests are declared.
 PYTEST = r"^ *def test_"
 JS_TEST = r"^ *(test|it)\("
@@ -230,11 +232,10 @@ def python_docs_and_tools() -> Tally:
     return total + pytest("tools, README, examples", folders)
 
 
-def part(parts: int, offset: int = 0) -> dict[str, str]:
-    """Return the setting for one of so many parts of the tests, that of POLY_TESTS."""
+def part(offset: int = 0) -> dict[str, str]:
+    """Return the setting for the part of the tests that POLY_TESTS names; a week has all parts."""
     turn = os.environ["POLY_TESTS"]
-    which = "0/1" if turn == "all" else f"{(int(turn) + offset) % parts}/{parts}"
-    return {"POLY_PART": which}
+    return {"POLY_PART": "0/1" if turn == "all" else f"{(int(turn) + offset) % WEEK}/{WEEK}"}
 
 
 def run_level(level: str) -> Tally:
@@ -253,7 +254,7 @@ def run_level(level: str) -> Tally:
         return left_out(level, why, PYTEST, *files)
     # None on devices that do not ask for the kind of processor.
     other = "bindings/python/tests/test_programs.py::test_random_programs_on_other_devices"
-    settings = {"POLY_DEVICE": "native", "POLY_CPU": level, **part(3, list(LEVELS).index(level))}
+    settings = {"POLY_DEVICE": "native", "POLY_CPU": level, **part(list(LEVELS).index(level))}
     return pytest(f"binding, {level}", [*files, f"--deselect={other}"], settings)
 
 
@@ -307,7 +308,7 @@ def run_webgpu() -> Tally:
     files = [f"bindings/python/tests/test_{name}.py" for name in names]
     files += ["tests/test_examples.py::test_gpt2_writes_a_token_in_one_submit"]
     rest = ["-k", "not keeps_its_number_of_kernels and not on_other_devices"]
-    on_gpu = {**settings, **part(4), "POLY_DEVICE": "webgpu", "POLY_PROGRAMS": "60"}
+    on_gpu = {**settings, **part(), "POLY_DEVICE": "webgpu", "POLY_PROGRAMS": "60"}
     total += pytest("webgpu", [*files, *rest], on_gpu)
     path = os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")])
     return total + pytest("wgpu", [WGPU], {**settings, "PYTHONPATH": path.rstrip(os.pathsep)})
@@ -396,7 +397,7 @@ def run_js_wasm() -> Tally:
     failed = wasm_failed()
     if failed:
         return failed
-    return run_node("js-wasm", {**ON_WASM, **part(4)})
+    return run_node("js-wasm", {**ON_WASM, **part()})
 
 
 def run_node(name: str, settings: Mapping[str, str]) -> Tally:
@@ -436,7 +437,9 @@ def run_browser(name: str) -> Tally:
         total.fail(f"make web\n{made.stdout}")
         return total
     command = ["node", str(BROWSER / "run.mjs"), name]
-    return reported(name, command, lambda report: ["--report", str(report)])
+    # Each browser has another part on the same day.
+    settings = part(BROWSERS.index(name))
+    return reported(name, command, lambda report: ["--report", str(report)], settings=settings)
 
 
 def run_site() -> Tally:

@@ -1,12 +1,12 @@
 /**
  * Runs the tests of the JavaScript package in browsers, in pages with a Content-Security-Policy:
  *
- *     node tests/browser/run.mjs [--all] [--report JUNIT.xml] [BROWSER...] [FILE.test.js...]
+ *     node tests/browser/run.mjs [--report JUNIT.xml] [BROWSER...] [FILE.test.js...]
  *
  * BROWSER is one of chromium, chromium-plain (a page that is not isolated: no shared memory), chromium-webgpu (whose device is webgpu),
  * firefox and firefox-webgpu; FILE a file of bindings/js/test, or of only, which has tests that Node does not run. Without names it is all
- * of them. Of tests with parts, which are the table of operations and the small programs, each browser runs another eighth, unless --all
- * is given or POLY_TESTS=all set.
+ * of them. With POLY_PART=2/7, as make test sets it, it is the third of seven parts of tests that have parts, which are the table of
+ * operations and the small programs, and in browsers beside the first of the files that are not about browsers, too.
  * The package is that of build/js (make web).
  */
 
@@ -25,13 +25,19 @@ const ROOT = path.join(HERE, '..', '..')
 const FOLDERS = [path.join(ROOT, 'bindings', 'js', 'test'), path.join(HERE, 'only')]
 const PACKAGE = '/build/js/polygrad.js'
 const REMOTE = '/build/js/polygrad-remote.js'
-const EIGHTH = 8
+const WHOLE = 'chromium' // the browser that runs all files
 const PATIENCE = 60_000 // milliseconds without a word of a page
 
 // The files that do not write into the memory of tensors: where it is not shared, JavaScript has copies.
 const COPIED = [
   'gradients.test.js', 'memory.test.js', 'ops.test.js', 'page.test.mjs', 'programs.test.js', 'remote.test.js', 'table.test.js',
   'views.test.js'
+]
+
+// The files about what differs between browsers, and those whose tests have parts: they always run.
+const ALWAYS = [
+  'async.test.js', 'exchange.test.js', 'memory.test.js', 'page.test.mjs', 'programs.test.js', 'remote.test.js', 'table.test.js',
+  'webgpu.test.mjs'
 ]
 
 // The files for a browser with WebGPU.
@@ -128,14 +134,23 @@ function runFile (page, { url, ...choices }, folder, file) {
   })
 }
 
+/** The files of tests that a browser runs: all of those for it, or with POLY_PART its part of those that Chromium runs whole. */
+function filesFor (name, files, part, parts) {
+  const { isolated, only } = BROWSERS[name]
+  const found = files.filter((file) => only?.includes(file) ?? (isolated ? !OF_GPU.includes(file) : COPIED.includes(file)))
+  const others = found.filter((file) => !ALWAYS.includes(file))
+  const left = name === WHOLE ? [] : others.filter((_, i) => i % parts !== part)
+  if (left.length > 0) console.log(`${name}: not ${left.length} of ${found.length} files: POLY_PART=${part}/${parts}`)
+  return found.filter((file) => !left.includes(file))
+}
+
 /** Runs files of tests in a browser, some side by side. */
-async function runBrowser (name, files, folder, every) {
-  const { isolated, settings = {}, only } = BROWSERS[name]
+async function runBrowser (name, files, folder, offset, every) {
+  const { isolated, settings = {} } = BROWSERS[name]
   const server = await serve(ROOT, { isolated })
   const launched = await launch(name)
-  const offset = Object.keys(BROWSERS).indexOf(name)
   const all = new Map()
-  const left = files.filter((file) => only?.includes(file) ?? (isolated ? !OF_GPU.includes(file) : COPIED.includes(file)))
+  const left = [...files]
   // Pages of one site share a thread in Firefox: a file that computes for long would keep the other one from its turns.
   const work = async (_, number) => {
     const url = server.url.replace('localhost', `page${number}.localhost`)
@@ -179,8 +194,7 @@ function junit (browsers) {
 async function main (args) {
   const at = args.indexOf('--report')
   const report = at < 0 ? null : args.splice(at, 2)[1]
-  const all = args.includes('--all') || process.env.POLY_TESTS === 'all'
-  args = args.filter((arg) => arg !== '--all')
+  const [part, parts] = (process.env.POLY_PART ?? '0/1').split('/').map(Number)
   const places = known()
   const unknown = args.filter((arg) => !(arg in BROWSERS) && !places.has(arg))
   if (unknown.length > 0) {
@@ -188,15 +202,17 @@ async function main (args) {
     process.exit(2)
   }
   if (!fs.existsSync(path.join(ROOT, PACKAGE))) throw new Error(`${PACKAGE} is not built: make web`)
-  const browsers = args.filter((arg) => arg in BROWSERS)
+  const named = args.filter((arg) => arg in BROWSERS)
+  const browsers = named.length > 0 ? named : Object.keys(BROWSERS)
   const files = args.filter((arg) => !(arg in BROWSERS))
   if (files.length > 0) for (const file of places.keys()) if (!files.includes(file)) places.delete(file)
   const folder = fs.mkdtempSync(path.join(ROOT, 'build', 'pages-'))
   const done = []
   try {
     await bundleTests(places, folder)
-    for (const name of browsers.length > 0 ? browsers : Object.keys(BROWSERS)) {
-      done.push([name, await runBrowser(name, [...places.keys()], folder, all ? 1 : EIGHTH)])
+    for (const name of browsers) {
+      const chosen = filesFor(name, [...places.keys()], part, parts)
+      done.push([name, await runBrowser(name, chosen, folder, part, parts)])
     }
   } finally {
     fs.rmSync(folder, { recursive: true })
