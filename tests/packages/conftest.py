@@ -111,18 +111,16 @@ def js_place(npm_package: Path, bare: dict[str, str], tmp_path_factory: Factory)
 
 
 @pytest.fixture(scope="session")
-def r_package(tmp_path_factory: Factory) -> Path:
-    """What R CMD build makes."""
+def r_package() -> Path:
+    """What R CMD build made, for the suite of R, too; it was installed in a library of its own."""
     require("R")
-    folder = tmp_path_factory.mktemp("r")
-    output(["R", "CMD", "build", ROOT / "bindings" / "r"], cwd=folder)
-    (made,) = folder.iterdir()
+    output([ROOT / "scripts" / "binding.sh", "r"])
+    (made,) = (ROOT / "build" / "r").glob("polygrad_*.tar.gz")
     return made
 
 
 @pytest.fixture(scope="session")
 def r_place(r_package: Path, bare: dict[str, str], tmp_path_factory: Factory) -> Place:
-    """A library of R that holds the package only. Its glue is compiled here, as CRAN does."""
-    folder = tmp_path_factory.mktemp("r-library")
-    output(["R", "CMD", "INSTALL", f"--library={folder}", r_package], cwd=folder)
-    return Place(folder, {**bare, "R_LIBS": str(folder)})
+    """The library of R that holds the package only. Its glue was compiled here, as CRAN does."""
+    environment = {**bare, "R_LIBS": str(r_package.parent / "library")}
+    return Place(tmp_path_factory.mktemp("r"), environment)
