@@ -5,10 +5,12 @@ from __future__ import annotations
 import functools
 import operator
 import pickle
+from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
+from turns import part
 
 from polygrad import Tensor, dtypes, linalg, nn
 from polygrad import numpy as pnp
@@ -330,8 +332,7 @@ def test_jitted_and_lazy_values_agree() -> None:
     close(after, np.exp(z + 1))
 
 
-@pytest.mark.parametrize("dtype", TYPES)
-@pytest.mark.parametrize("lead", [(), (2,), (2, 3)])
+@pytest.mark.parametrize(("lead", "dtype"), part(product([(), (2,), (2, 3)], TYPES), 6))
 def test_linear_algebra(lead: tuple[int, ...], dtype: Any) -> None:
     a, b = numbers((*lead, 4, 4), dtype), numbers((*lead, 4, 2), dtype, 1)
     a += 3 * np.eye(4, dtype=dtype)
@@ -397,8 +398,10 @@ def unitary(products: Any) -> None:
     close(Tensor(products), want, 100)
 
 
-@pytest.mark.parametrize("dtype", TYPES)
-@pytest.mark.parametrize("shape", [(1, 1), (2, 2), (4, 2), (2, 4), (2, 5, 5), (3, 7, 5), (17, 14)])
+SIZES = [(1, 1), (2, 2), (4, 2), (2, 4), (2, 5, 5), (3, 7, 5), (17, 14)]
+
+
+@pytest.mark.parametrize(("shape", "dtype"), part(product(SIZES, TYPES)))
 def test_decompositions(shape: tuple[int, ...], dtype: Any) -> None:
     a = numbers(shape, dtype)
     k = min(shape[-2:])

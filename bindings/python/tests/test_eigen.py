@@ -1,13 +1,18 @@
 """Eigenvalues of general matrices, and the roots of polynomials."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from numeric import check_gradient
+from turns import part
 
 from polygrad import Tensor, func, linalg
 from polygrad import numpy as pnp
 
 RNG = np.random.default_rng(5)
+TYPES = ["float32", "float64", "complex64", "complex128"]
+SHAPES = [(1, 1), (2, 2), (3, 3), (4, 5, 5), (2, 1, 8, 8), (17, 17)]
 
 
 def nearest(values, want):
@@ -38,8 +43,7 @@ def check(a, scale=1.0):
     return values
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
-@pytest.mark.parametrize("shape", [(1, 1), (2, 2), (3, 3), (4, 5, 5), (2, 1, 8, 8), (17, 17)])
+@pytest.mark.parametrize(("shape", "dtype"), part(product(SHAPES, TYPES)))
 def test_eig(dtype, shape):
     a = RNG.normal(size=shape).astype(dtype)
     if dtype.startswith("c"):
@@ -92,8 +96,7 @@ def test_scaled_matrices_are_balanced(dtype, power):
     assert nearest(got, np.linalg.eigvals(a)) < 500 * np.finfo(dtype).eps
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64"])
-@pytest.mark.parametrize("n", [33, 66, 100])
+@pytest.mark.parametrize(("n", "dtype"), part(product([33, 66, 100], TYPES[:3])))
 def test_larger_matrices(dtype, n):
     a = RNG.normal(size=(n, n)).astype(dtype)
     check(a)
@@ -101,8 +104,7 @@ def test_larger_matrices(dtype, n):
     check(a * np.logspace(0, -30, n, dtype=dtype)[:, None])
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
-@pytest.mark.parametrize("n", [2, 3, 8, 40])
+@pytest.mark.parametrize(("n", "dtype"), part(product([2, 3, 8, 40], TYPES)))
 def test_permuted_triangular_matrices(dtype, n):
     """Their eigenvalues are elements of the diagonal, which no rotation changes."""
     a = np.triu(RNG.standard_normal((4, n, n))).astype(dtype)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
+from turns import part
 
 from polygrad import Tensor, fft
 from polygrad.func import grad, jvp, vmap
@@ -23,8 +26,7 @@ def same(got: np.ndarray, want: np.ndarray, error: float) -> None:
     assert np.linalg.norm(got - want) <= error * np.linalg.norm(want)
 
 
-@pytest.mark.parametrize("dtype", EXACT)
-@pytest.mark.parametrize("n", LENGTHS)
+@pytest.mark.parametrize(("n", "dtype"), part(product(LENGTHS, EXACT)))
 def test_transforms_along_an_axis(n: int, dtype: str) -> None:
     x, error = numbers(2, n, 3, dtype=dtype), EXACT[dtype]
     exact = x.astype("complex128")
