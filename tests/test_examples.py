@@ -12,11 +12,13 @@ import struct
 import subprocess
 import sys
 import termios
+from collections.abc import Callable
 from pathlib import Path
 
 import nbclient
 import nbformat
 import pytest
+from turns import part
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = ROOT / "examples"
@@ -49,7 +51,7 @@ def number(pattern: str, text: str) -> float:
     return float(found.group(1))
 
 
-def test_digits_reaches_its_accuracy_and_draws(tmp_path: Path) -> None:
+def digits_reaches_its_accuracy_and_draws(tmp_path: Path) -> None:
     picture = tmp_path / "digits.png"
     done = run_example("digits.py", "--picture", picture)
     assert number(r"^test accuracy: (\d\.\d{4})\n\Z", done.stdout) >= 0.97
@@ -57,21 +59,87 @@ def test_digits_reaches_its_accuracy_and_draws(tmp_path: Path) -> None:
     assert "loss=" in done.stderr, "the progress bar shows the loss"
 
 
-def test_digits_cnn_reads_nearly_all_digits() -> None:
+def digits_cnn_reads_nearly_all_digits(_: Path) -> None:
     done = run_example("digits_cnn.py")
     assert number(r"^test accuracy: (\d\.\d{4})$", done.stdout) >= 0.985
 
 
-def test_maml_fits_a_curve_after_one_step() -> None:
+def maml_fits_a_curve_after_one_step(_: Path) -> None:
     done = run_example("maml.py")
     assert number(r"^before: (\d+\.\d+)$", done.stdout) > 4
     assert number(r"^error of new curves after one step: (\d+\.\d+)$", done.stdout) < 1.8
 
 
-def test_neural_ode_learns_a_spiral() -> None:
+def neural_ode_learns_a_spiral(_: Path) -> None:
     done = run_example("neural_ode.py")
     assert number(r"^first loss: (\d+\.\d+)$", done.stdout) > 1
     assert number(r"^last loss: (\d+\.\d+)$", done.stdout) < 0.01
+
+
+def rnn_adds_marked_numbers(_: Path) -> None:
+    done = run_example("rnn.py", "--steps", 800)
+    assert number(r"^error: (\d+\.\d+)$", done.stdout) < 0.02
+
+
+def private_digits_are_read(_: Path) -> None:
+    done = run_example("private_digits.py")
+    assert number(r"^test accuracy: (\d\.\d{4})$", done.stdout) >= 0.93
+
+
+def chargpt_writes_words(_: Path) -> None:
+    done = run_example("chargpt.py", "--steps", 400, "--length", 300, "--temperature", 0.5)
+    assert done.stdout.startswith("You may ")
+    assert number(r"^words of the text: (\d\.\d\d)$", done.stdout) >= 0.5
+
+
+def chargpt_knows_other_texts(tmp_path: Path) -> None:
+    text = tmp_path / "text"
+    text.write_text("one two three four five six seven\n" * 50)
+    done = run_example(
+        "chargpt.py", "--text", text, "--prompt", "one", "--steps", 60, "--length", 40
+    )
+    assert done.stdout.startswith("one two three four five six")
+
+
+def tabular_fits_with_each_family(tmp_path: Path) -> None:
+    done = run_example("tabular.py", "--save", tmp_path)
+    names = ("plane", "mlp", "tabm", "nam")
+    fit = {n: number(rf"^{n} +R2 on held-back rows: (\d\.\d+)$", done.stdout) for n in names}
+    assert min(fit["mlp"], fit["tabm"]) > 0.92, fit
+    # Column by column a product of two cannot be had, but more than with a plane.
+    assert fit["plane"] + 0.05 < fit["nam"] < fit["mlp"], fit
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["mlp.bundle", "nam.bundle", "tabm.bundle"]
+
+
+def finetune_profits_from_what_is_in_the_file(tmp_path: Path) -> None:
+    base = tmp_path / "base.safetensors"
+    done = run_example("finetune.py", "--base", base)
+    tuned = number(r"^fine-tuned +accuracy on \d+ digits: (\d\.\d+)$", done.stdout)
+    afresh = number(r"^afresh +accuracy on \d+ digits: (\d\.\d+)$", done.stdout)
+    assert tuned > 0.93
+    assert tuned > afresh + 0.03
+    again = run_example("finetune.py", "--base", base)
+    assert "training" not in again.stderr, "the base is trained once"
+    assert again.stdout == done.stdout
+
+
+TRAINED = (
+    digits_reaches_its_accuracy_and_draws,
+    digits_cnn_reads_nearly_all_digits,
+    maml_fits_a_curve_after_one_step,
+    neural_ode_learns_a_spiral,
+    rnn_adds_marked_numbers,
+    private_digits_are_read,
+    chargpt_writes_words,
+    chargpt_knows_other_texts,
+    tabular_fits_with_each_family,
+    finetune_profits_from_what_is_in_the_file,
+)
+
+
+@pytest.mark.parametrize("example", part(TRAINED, 3), ids=lambda f: f.__name__)
+def test_what_examples_train(example: Callable[[Path], None], tmp_path: Path) -> None:
+    example(tmp_path)
 
 
 def test_spectrum_hears_the_melody() -> None:
@@ -92,58 +160,11 @@ def test_hmc_draws_from_the_posterior() -> None:
     assert abs(number(r"^tau: (\d+\.\d+)$", out) - 3.6) < 0.4
 
 
-def test_rnn_adds_marked_numbers() -> None:
-    done = run_example("rnn.py", "--steps", 800)
-    assert number(r"^error: (\d+\.\d+)$", done.stdout) < 0.02
-
-
-def test_private_digits_are_read() -> None:
-    done = run_example("private_digits.py")
-    assert number(r"^test accuracy: (\d\.\d{4})$", done.stdout) >= 0.93
-
-
-def test_chargpt_writes_words() -> None:
-    done = run_example("chargpt.py", "--steps", 400, "--length", 300, "--temperature", 0.5)
-    assert done.stdout.startswith("You may ")
-    assert number(r"^words of the text: (\d\.\d\d)$", done.stdout) >= 0.5
-
-
-def test_chargpt_knows_other_texts(tmp_path: Path) -> None:
-    text = tmp_path / "text"
-    text.write_text("one two three four five six seven\n" * 50)
-    done = run_example(
-        "chargpt.py", "--text", text, "--prompt", "one", "--steps", 60, "--length", 40
-    )
-    assert done.stdout.startswith("one two three four five six")
-
-
 def test_chargpt_refuses_a_prompt_of_strange_letters() -> None:
     command = [sys.executable, str(EXAMPLES / "chargpt.py"), "--prompt", "déjà"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "--prompt: 'déjà': ['à', 'é'], expected what the text has" in done.stderr
-
-
-def test_tabular_fits_with_each_family(tmp_path: Path) -> None:
-    done = run_example("tabular.py", "--save", tmp_path)
-    names = ("plane", "mlp", "tabm", "nam")
-    fit = {n: number(rf"^{n} +R2 on held-back rows: (\d\.\d+)$", done.stdout) for n in names}
-    assert min(fit["mlp"], fit["tabm"]) > 0.92, fit
-    # Column by column a product of two cannot be had, but more than with a plane.
-    assert fit["plane"] + 0.05 < fit["nam"] < fit["mlp"], fit
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["mlp.bundle", "nam.bundle", "tabm.bundle"]
-
-
-def test_finetune_profits_from_what_is_in_the_file(tmp_path: Path) -> None:
-    base = tmp_path / "base.safetensors"
-    done = run_example("finetune.py", "--base", base)
-    tuned = number(r"^fine-tuned +accuracy on \d+ digits: (\d\.\d+)$", done.stdout)
-    afresh = number(r"^afresh +accuracy on \d+ digits: (\d\.\d+)$", done.stdout)
-    assert tuned > 0.93
-    assert tuned > afresh + 0.03
-    again = run_example("finetune.py", "--base", base)
-    assert "training" not in again.stderr, "the base is trained once"
-    assert again.stdout == done.stdout
 
 
 def test_notebook_runs() -> None:
@@ -159,7 +180,7 @@ def test_notebook_runs() -> None:
     assert number(r"loss [\d.]+ at first, ([\d.]+) at last", printed) < 0.05
 
 
-@pytest.mark.parametrize("cgo", ["0", "1"])
+@pytest.mark.parametrize("cgo", part(["0", "1"], 2))
 def test_go_reads_digits_with_and_without_cgo(cgo: str) -> None:
     command = ["go", "run", "./examples/go", "-epochs", "10"]
     environment = {**os.environ, "CGO_ENABLED": cgo}
