@@ -148,7 +148,7 @@ BITS = whole(-1000, 1000)
 DOMAINS: dict[str, Callable[..., Input]] = {
     **dict.fromkeys(("log", "log2", "log10", "sqrt", "rsqrt", "pow"), uniform(0.1, 4)),
     **dict.fromkeys(("asin", "acos", "atanh", "erfinv"), uniform(-0.99, 0.99)),
-    **dict.fromkeys(("ndtri", "log1p"), uniform(0.01, 0.99)),
+    **dict.fromkeys(("ndtri", "log1p", "logit"), uniform(0.01, 0.99)),
     **dict.fromkeys(("acosh", "lgamma", "digamma"), uniform(1.1, 8)),
     **dict.fromkeys(("bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not"), BITS),
     **dict.fromkeys(("lshift", "rshift"), whole(0, 8)),

@@ -189,25 +189,25 @@ func bellShort(a, times *uop.UOp) *uop.UOp {
 	return mul(mul(mulAdd(times, expm1Of(r), times), powerOf2(n, 60)), 0x1p-60)
 }
 
-// erfcShort is e^-x^2 q p(q) for q = 1/(|x| + 3), with an error of 2^-29, of 2 below 0. It is computed in float64, so that the result
-// is right to a unit in the last place, subnormal numbers included.
+// erfcShort is e^-x^2 p(q) for q = 1/(|x| + 3) - 1/5, with an error of 2^-29, of 2 below 0. The product is computed in float64, so that
+// the result is right to a unit in the last place, subnormal numbers included.
 func erfcShort(x *uop.UOp) *uop.UOp {
-	wide := cast(x, uop.Float64)
-	a := clamp(where(lt(wide, 0), neg(wide), wide), nil, 10.3)
-	q := reciprocal(add(a, 3))
-	c := horner(sub(q, 0.20398), 560.2588307983, 3319.559511389, 269.2054419067, -941.6182518615, -299.529393936, 169.1396148288, 191.0030546482,
-		92.96666964338, 30.15446249818, 7.200325227516, 1.305163829741)
-	y := mul(expBelow0(neg(square(a))), mul(c, q))
-	return cast(where(lt(wide, 0), sub(2, y), y), x.DType)
+	a := cast(magnitude32(x), uop.Float64)
+	q := sub(reciprocal(add(a, 3)), 0.2)
+	p := hornerPair(q, 3383.9483675014, 835.79608394699, -917.02141656648, -463.27536573161, 121.32173855769, 222.76671126045, 127.46679185937,
+		47.053090453077, 12.777162622709, 2.6699115149156, 0.25539567623535)
+	const zero = 114 // e^-zero is nothing beside the least float32
+	y := cast(mul(expOfMinus(clamp(square(a), nil, zero)), p), x.DType)
+	return where(lt(x, 0), sub(2, y), y)
 }
 
-// expBelow0 is e^x of float64 for -700 <= x <= 0, by the power series; error 2^-28.
-func expBelow0(x *uop.UOp) *uop.UOp {
+// expOfMinus is e^-x of float64 for 0 <= x <= 700; error 2^-29.
+func expOfMinus(x *uop.UOp) *uop.UOp {
 	const whole = 3 << 51
-	sum := mulAdd(x, log2e, whole)
-	r := mulAdd(sub(sum, whole), -math.Ln2, x)
+	sum := mulAdd(x, -log2e, whole)
+	r := mulAdd(sub(sum, whole), math.Ln2, x)
 	power := bitcast(shiftLeft(add(bitcast(sum, uop.Uint64), bias64), fraction64), uop.Float64)
-	return mul(horner(r, 1.0/5040, 1.0/720, 1.0/120, 1.0/24, 1.0/6, 1.0/2, 1, 1), power)
+	return mul(horner(r, 0.00138368285104, -0.00837482395054, 0.0416682263149, -0.166664200737, 0.499999920746, -1.00000003634, 1.00000000055), power)
 }
 
 // erfinvOf is erfinv(x) for w = -log((1-x)(1+x)) up to 17: x p(w)/q(w).

@@ -14,6 +14,8 @@ func wideForm(name string) func(x ...*uop.UOp) *uop.UOp {
 	switch name {
 	case "erf":
 		return of1(erfWide)
+	case "erfc":
+		return of1(erfcWide)
 	case "sinh":
 		return of1(sinhWide)
 	case "cosh":
@@ -112,6 +114,24 @@ func erfWide(x *uop.UOp) *uop.UOp {
 	far := sub(1, exp(mul(b, q)))
 	far = float64Of(bitOr(bits64(far), sub(bits64(x), bits64(a))))
 	return where(gt(a, 1), far, near)
+}
+
+// erfcWide is e^-a^2 p(t)/(1+2a) for a = |x| and t = (a-4)/(a+4), with an error of 2^-56, of 2 below 0. From 27.3 on the result is 0.
+func erfcWide(x *uop.UOp) *uop.UOp {
+	const sign = 1 << 63
+	a := clamp(float64Of(bitAnd(bits64(x), sign-1)), nil, 27.3)
+	above, twice := add(a, 4), mulAdd(a, likeConst(a, 2), 1)
+	r := reciprocal(mul(above, twice)) // one division, since others take longer
+	q := mul(twice, r)
+	t := mul(sub(a, 4), q)
+	t = mulAdd(mulAdd(sub(1, t), a, mulAdd(t, likeConst(t, -4), -4)), q, t) // what the sums and the quotient lost by rounding
+	p := hornerPair(t, -1.8268887277819764e-09, -1.3722173702606474e-08, -7.813652401815243e-09, 1.1538352178056393e-07, 6.295710050279491e-08,
+		-8.350551298872628e-07, 3.0110803190584703e-07, 5.717703012686487e-06, -1.1224670968602998e-05, -2.4403040334603584e-05,
+		0.00015062221484365434, -0.0001992555570696697, -0.00075777333895463, 0.005031969767043905, -0.01619773405873554,
+		0.0371675155610361, -0.06633036581162986, 0.09373283499689695, -0.10103906603634465, 0.06809705425473402, 0.015379652102620562,
+		-0.13962111684056286, 1.2329951186255526)
+	y := mul(mul(mul(p, above), r), expOfMinusSquare(a))
+	return where(lt(x, 0), sub(2, y), y)
 }
 
 // log1pWide is the logarithm of u/1 for u = 1+x, of which neither the difference from 2^k nor the sum with it is rounded twice.
