@@ -57,17 +57,22 @@ func (g *gen) orSpare(m asm.Mem, gate *ir.Value) asm.Reg {
 	return t
 }
 
-// findUpdates finds the loads whose only use is a store to the same place behind the same gate: what they load where it is closed is
-// stored nowhere, and both use one address.
+// findUpdates finds the loads whose only use is a store to the same place behind the same gate of one lane: what they load where it is
+// closed is stored nowhere. Scalars use one address for both.
 func (g *gen) findUpdates(b *ir.Block) {
 	for _, it := range b.Items {
-		if it.Store == nil || it.Store.At.Gate == nil || it.Store.Val.Lanes > 1 || meetsInPages(it.Store.At, b) {
+		if it.Store == nil || it.Store.At.Gate == nil || it.Store.At.Gate.Lanes > 1 {
 			continue
 		}
-		at := it.Store.At
+		at, vector := it.Store.At, it.Store.Val.Lanes > 1
+		if vector && (g.f.AVX512 || at.Stride != 1) || !vector && meetsInPages(at, b) {
+			continue
+		}
 		if v := g.updated(stored(it.Store), at, b); v != nil {
 			g.updates[v] = at
-			g.vals[at.Gate.ID].left--
+			if !vector {
+				g.vals[at.Gate.ID].left--
+			}
 		}
 	}
 }
@@ -89,7 +94,7 @@ func (g *gen) updated(v *ir.Value, at *ir.Place, b *ir.Block) *ir.Value {
 	if v.Op == ir.Load {
 		l := v.At
 		if l.Gate == at.Gate && l.Buf == at.Buf && l.Off == at.Off && g.places.planned[l] == g.places.planned[at] &&
-			l.Index == nil && v.Args[0].Op == ir.Const {
+			l.Index == nil && l.Stride == at.Stride && v.Args[0].Op == ir.Const {
 			return v
 		}
 		return nil
@@ -202,11 +207,18 @@ func (g *gen) loadNeighbours(v *ir.Value) asm.Reg {
 		i := g.from(loadOps[k], g.size(v), d, m)
 		i.Mask, i.Zero = mask, shut
 		return d
+	case g.updates[v] != nil:
+		g.vals[v.Args[0].ID].left--
+		return g.neighbours(k, v.Lanes, asm.Mem{Base: g.orSpare(g.address(at, 0), at.Gate)})
 	case g.f.AVX2 && !g.f.AVX512 && g.whole(v):
 		mask := g.mask(at.Gate, v.Lanes, w)
 		m := g.within(at, mask, v.Lanes)
 		d := g.vec()
 		g.from(sized(w, asm.VMASKMOVPS, asm.VMASKMOVPD), g.size(v), d, m, mask)
+		if alt := v.Args[0]; alt.Op == ir.Const && alt.Bits == 0 {
+			g.vals[alt.ID].left--
+			return d
+		}
 		return g.orAlternative(v, mask, d)
 	case !g.f.AVX512 && at.Gate.Lanes == 1:
 		// The value loaded for a closed gate is unused: the address only has to be valid.

@@ -85,7 +85,8 @@ func (g *gen) storeNeighbours(at *ir.Place, val *ir.Value) bool {
 	size := vectorSize(lanes, w)
 	bytes := lanes * int(k.Size())
 	whole := k != ir.Bool && k.Size() >= 4 && bytes >= 16
-	masked := g.f.AVX512 && (whole || lanes >= 8) || g.f.AVX2 && whole
+	// Without AVX512, processors take many cycles for a masked store: those with one gate for all lanes go to the spare area.
+	masked := g.f.AVX512 && (whole || lanes >= 8) || g.f.AVX2 && whole && (at.Gate == nil || at.Gate.Lanes > 1)
 	if lanes < 4 && k.Size() < 4 || at.Gate != nil && at.Gate.Lanes > 1 && !masked {
 		return false
 	}
