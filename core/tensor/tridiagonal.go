@@ -91,12 +91,13 @@ func difference(p, q *uop.UOp) *uop.UOp { return sub(p, q) }
 // ofSquares is the distance p² - q² of the squares of singular values, with a small relative error.
 func ofSquares(p, q *uop.UOp) *uop.UOp { return mul(sub(p, q), add(p, q)) }
 
-// secular are the roots (s, n) of the secular equation 1 + sum z2[i] / (d[i] - x) = 0, one above each of the ascending poles d. Root j is
+// secular are the roots (s, n) of the secular equation 1 + sum z[i]² / (d[i] - x) = 0, one above each of the ascending poles d. Root j is
 // origin[j] + x[j], where the origin is the nearest pole, so that x has a small relative error. If the poles are squares, d and the
 // origins are their square roots. An iteration fits a function of two poles and a constant to values and slopes; if its root lies
 // outside of the interval that is known to contain the root, the geometric mean of the interval's ends is the next point.
-func secular(d, z2 *uop.UOp, from distance) (origin, x *uop.UOp) {
+func secular(d, z *uop.UOp, from distance) (origin, x *uop.UOp) {
 	stack, n, _ := sizes(unsqueeze(d, -1))
+	z2 := square(z)
 	g, dt := d.Graph(), d.DType
 	at := count0(g, n)
 	last := eq(at, int(n-1))
@@ -108,8 +109,9 @@ func secular(d, z2 *uop.UOp, from distance) (origin, x *uop.UOp) {
 	first := le(at, unsqueeze(where(last, int(n-2), at), -1))
 	sums := func(origin, x *uop.UOp) []*uop.UOp {
 		distance := sub(from(unsqueeze(d, -2), unsqueeze(origin, -1)), unsqueeze(x, -1))
-		q := div(unsqueeze(z2, -2), distance)
-		slope := div(q, distance)
+		weight := unsqueeze(z, -2)
+		ratio := div(weight, distance)
+		q, slope := mul(weight, ratio), square(ratio)
 		return []*uop.UOp{
 			sum(where(first, q, 0), []int{-1}, false), sum(where(first, 0, q), []int{-1}, false),
 			sum(where(first, slope, 0), []int{-1}, false), sum(where(first, 0, slope), []int{-1}, false),
@@ -135,10 +137,10 @@ func secular(d, z2 *uop.UOp, from distance) (origin, x *uop.UOp) {
 		whole = uop.Int64
 	}
 	steps := loop{"step", secularIterations(dt), false}
-	read := []*uop.UOp{d, z2, origin, side, firstPole, secondPole}
+	read := []*uop.UOp{d, z, origin, side, firstPole, secondPole}
 	r := steps.run(states, read, func(b *loopBody, i uop.Sint, s, read []*uop.UOp) {
 		t, low, high := s[0], s[1], s[2]
-		d, z2 = read[0], read[1]
+		d, z = read[0], read[1]
 		origin, side, firstPole, secondPole := read[2], read[3], read[4], read[5]
 		x := mul(side, t)
 		var writes []*uop.UOp
@@ -187,7 +189,7 @@ func updated(d, z *uop.UOp, from distance) update {
 	p = add(maxOf(p, []int{-1}, false), spread).ContiguousOp()
 	z = gather(z, 1, order)
 	z = where(lt(abs(z), epsilon/2), where(lt(z, 0), likeConst(z, -epsilon/2), likeConst(z, epsilon/2)), z).ContiguousOp()
-	origin, x := secular(p, square(z), from)
+	origin, x := secular(p, z, from)
 	x = x.ContiguousOp()
 	// The weights for which these are the roots, so that vectors are orthogonal.
 	last := eq(at, int(n-1))
