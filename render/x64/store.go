@@ -1,6 +1,8 @@
 package x64
 
 import (
+	"math/bits"
+
 	"polygrad/core/nest/ir"
 	"polygrad/render/x64/asm"
 )
@@ -85,7 +87,8 @@ func (g *gen) storeNeighbours(at *ir.Place, val *ir.Value) bool {
 	size := vectorSize(lanes, w)
 	bytes := lanes * int(k.Size())
 	whole := k != ir.Bool && k.Size() >= 4 && bytes >= 16
-	// Without AVX512, processors take many cycles for a masked store: those with one gate for all lanes go to the spare area.
+	// Without AVX512 many processors take more than ten cycles for a masked store: the first lanes are stored in parts, and all lanes behind
+	// one gate go to the spare area.
 	masked := g.f.AVX512 && (whole || lanes >= 8) || g.f.AVX2 && whole && (at.Gate == nil || at.Gate.Lanes > 1)
 	if lanes < 4 && k.Size() < 4 || at.Gate != nil && at.Gate.Lanes > 1 && !masked {
 		return false
@@ -95,6 +98,12 @@ func (g *gen) storeNeighbours(at *ir.Place, val *ir.Value) bool {
 		r = g.boolBytes(r, lanes)
 	}
 	m := g.address(at, 0)
+	if n := firstLanes(at.Gate); n > 0 && whole && !g.f.AVX512 {
+		g.need(at.Gate)
+		g.vals[at.Gate.ID].left--
+		g.storeFirst(m, r, size, n*w)
+		return true
+	}
 	var gate asm.Reg
 	switch {
 	case at.Gate == nil:
@@ -129,6 +138,37 @@ func (g *gen) storeNeighbours(at *ir.Place, val *ir.Value) bool {
 		g.storeNarrow(m, r, lanes, int(max(k.Size(), 1)))
 	}
 	return true
+}
+
+// firstLanes is how many lanes, from the first, a gate of several lanes opens, 0 if it is not of that kind.
+func firstLanes(gate *ir.Value) int {
+	if gate == nil || gate.Lanes == 1 || !opensFirst(gate) || gate.Args[1].Op != ir.Const {
+		return 0
+	}
+	return int(min(ir.ConstInt(gate.Args[1]), int64(gate.Lanes)))
+}
+
+// storeFirst stores the first bytes of a vector register, a multiple of 4, in parts of 16, 8 and 4.
+func (g *gen) storeFirst(m asm.Mem, r asm.Reg, size, bytes int) {
+	for bytes >= 4 {
+		part := min(1<<(bits.Len(uint(bytes))-1), size)
+		if part == 32 {
+			g.to(asm.VMOVUPS, 32, m, r)
+			return
+		}
+		g.smallTo(m, r, part)
+		m.Disp += int32(part)
+		if bytes -= part; bytes == 0 {
+			return
+		}
+		if part == 16 {
+			r = g.part128(r, size, 1)
+			continue
+		}
+		high := g.vec()
+		g.imm(asm.VPSHUFD, 16, high, 0x0E, r)
+		r = high
+	}
 }
 
 // formAt is the form of bools for a store: lanes of 4 bytes where there are no mask registers.
