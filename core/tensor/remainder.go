@@ -79,51 +79,47 @@ func (n modulus) square(r residue) residue {
 	return residue{mul(r.v, r.v), 2 * r.bits}
 }
 
-// remainderOnce is the remainder of magnitudes in float64 if quotient and divisor together have at most 53 bits: the rounded
-// quotient is an integer only if the exact one is.
-func remainderOnce(x, y *uop.UOp) *uop.UOp { return sub(x, mul(trunc(div(x, y)), y)) }
-
-// remainderOf is the remainder of magnitudes with so many bits besides the hidden one and a quotient below 2^280. Unless the
-// quotient has too many bits for remainderOnce, it is that.
-func remainderOf(bits int) func(x, y *uop.UOp) *uop.UOp {
-	far := remainderByPower(bits)
-	return func(x, y *uop.UOp) *uop.UOp {
-		return seldom(ge(div(x, y), 1<<(fraction64-bits)), far(x, y), remainderOnce(x, y))
-	}
+// shortQuotient is x/y for a type's numbers in float64, and where its integers are those of the exact quotient: if quotient and divisor
+// together have at most 53 bits, the rounded quotient is an integer only if the exact one is. Not for float64.
+func shortQuotient(x, y *uop.UOp, dt *uop.DType) (q, exact *uop.UOp) {
+	_, bits := dt.FloatInfo()
+	q = div(x, y)
+	return q, bitAnd(lt(abs(q), math.Ldexp(1, fraction64-bits)), lt(abs(y), math.Inf(1)))
 }
 
-// remainderByPower is that of the mantissa of x times 2^k by the mantissa of y, with the power reduced as well.
-func remainderByPower(bits int) func(x, y *uop.UOp) *uop.UOp {
-	return func(x, y *uop.UOp) *uop.UOp {
-		ax, ay := bitcast(x, uop.Uint64), bitcast(y, uop.Uint64)
-		m := mantissa(ay, bits)
-		n := modulus{m, reciprocalAbove(m, 4), bits + 1}
-		k := bitAnd(sub(exponent(ax), exponent(ay)), 511) // otherwise x is below y
-		power := residue{pow2(shiftRight(k, 3)), 280/8 + 1}
-		for range 3 {
-			power = n.square(power)
-		}
-		rest := residue{pow2(bitAnd(k, 7)), 7}
-		r := n.product(power, n.product(residue{mantissa(ax, bits), bits + 1}, rest))
-		unit := sub(bitAnd(ay, greatest64-(1<<fraction64-1)), bits<<fraction64)
-		return mul(n.reduce(r).v, bitcast(unit, uop.Float64))
+// remainderByPower is the remainder of magnitudes with so many bits besides the hidden one and a quotient below 2^280: that of the mantissa
+// of x times 2^k by the mantissa of y, with the power reduced as well.
+func remainderByPower(x, y *uop.UOp, bits int) *uop.UOp {
+	ax, ay := bitcast(x, uop.Uint64), bitcast(y, uop.Uint64)
+	m := mantissa(ay, bits)
+	n := modulus{m, reciprocalAbove(m, 4), bits + 1}
+	k := bitAnd(sub(exponent(ax), exponent(ay)), 511) // otherwise x is below y
+	power := residue{pow2(shiftRight(k, 3)), 280/8 + 1}
+	for range 3 {
+		power = n.square(power)
 	}
+	rest := residue{pow2(bitAnd(k, 7)), 7}
+	r := n.product(power, n.product(residue{mantissa(ax, bits), bits + 1}, rest))
+	unit := sub(bitAnd(ay, greatest64-(1<<fraction64-1)), bits<<fraction64)
+	return mul(n.reduce(r).v, bitcast(unit, uop.Float64))
 }
 
-// ways are the remainders by type, except float32.
-var ways = map[*uop.DType]func(x, y *uop.UOp) *uop.UOp{
-	uop.Float64: remainderOfHalves, uop.BFloat16: remainderOf(7),
-	uop.Float16: remainderOnce, uop.FP8E4M3: remainderOnce, uop.FP8E5M2: remainderOnce,
+// signed64 is |x| of a float64 with the sign of another.
+func signed64(x, sign *uop.UOp) *uop.UOp {
+	return bitcast(bitOr(magnitude(x), sign64(sign)), uop.Float64)
 }
 
 // remainder is C's fmod, x - trunc(x/y)*y without an error, for a type's numbers in float64.
 func remainder(x, y *uop.UOp, dt *uop.DType) *uop.UOp {
-	way := remainderOf(23)
-	if w, ok := ways[dt]; ok {
-		way = w
-	}
 	ax, ay := bitcast(magnitude(x), uop.Float64), bitcast(magnitude(y), uop.Float64)
-	r := bitcast(bitOr(bitcast(way(ax, ay), uop.Uint64), sign64(x)), uop.Float64)
+	var r *uop.UOp
+	if dt == uop.Float64 {
+		r = remainderOfHalves(ax, ay)
+	} else {
+		_, bits := dt.FloatInfo()
+		r = remainderByPower(ax, ay, bits)
+	}
+	r = signed64(r, x)
 	defined := bitAnd(lt(ax, math.Inf(1)), gt(ay, 0))
 	return where(lt(ax, ay), x, where(defined, r, math.NaN()))
 }
@@ -153,8 +149,8 @@ func powerOfTwo(y *uop.UOp) (c float64, ok bool) {
 	return c, fraction == 0.5 && exponent > -10 && exponent < 10
 }
 
-// divided are the remainder of a truncating division and its operands, in float64.
-func divided(x, y *uop.UOp) (r, a, b *uop.UOp) {
+// wideOperands are the operands of a division in float64.
+func wideOperands(x, y *uop.UOp) (a, b *uop.UOp) {
 	dt := x.DType
 	wide := func(u *uop.UOp) *uop.UOp {
 		if c, ok := numberOf(u); ok {
@@ -162,8 +158,16 @@ func divided(x, y *uop.UOp) (r, a, b *uop.UOp) {
 		}
 		return cast(atLeastF32(u), uop.Float64)
 	}
-	x, y = spread(wide(x), wide(y))
-	return remainder(x, y, dt), x, y
+	return spread(wide(x), wide(y))
+}
+
+// byQuotient is a result of a division: a function of the rounded quotient where its integers are exact, hence hardly ever the long way.
+func byQuotient(x, y *uop.UOp, dt *uop.DType, long *uop.UOp, f func(q *uop.UOp) *uop.UOp) *uop.UOp {
+	if dt == uop.Float64 {
+		return long
+	}
+	q, exact := shortQuotient(x, y, dt)
+	return seldom(logicalNot(exact), long, f(q))
 }
 
 // nearest is the nearest integer of a float64 that is almost one; itself where it has no fraction.
@@ -189,7 +193,10 @@ func accurateTruncMod(a, b operand) *uop.UOp {
 	if _, ok := powerOfTwo(y); ok {
 		return composed
 	}
-	r, _, _ := divided(x, y)
+	dividend, divisor := wideOperands(x, y)
+	r := byQuotient(dividend, divisor, x.DType, remainder(dividend, divisor, x.DType), func(q *uop.UOp) *uop.UOp {
+		return signed64(sub(dividend, mul(trunc(q), divisor)), dividend)
+	})
 	return differentiatedAs(cast(r, x.DType), composed)
 }
 
@@ -205,8 +212,12 @@ func accurateMod(a, b operand) *uop.UOp {
 	} else if ok {
 		return differentiatedAs(where(eq(composed, 0), math.Copysign(0, -1), composed), composed)
 	}
-	r, _, wide := divided(x, y)
-	r = where(eq(r, 0), bitcast(sign64(wide), uop.Float64), where(opposite(r, wide), add(r, wide), r))
+	dividend, divisor := wideOperands(x, y)
+	r := remainder(dividend, divisor, x.DType)
+	r = where(eq(r, 0), bitcast(sign64(divisor), uop.Float64), where(opposite(r, divisor), add(r, divisor), r))
+	r = byQuotient(dividend, divisor, x.DType, r, func(q *uop.UOp) *uop.UOp {
+		return signed64(sub(dividend, mul(floor(q), divisor)), divisor)
+	})
 	return differentiatedAs(cast(r, x.DType), composed)
 }
 
@@ -219,10 +230,12 @@ func accurateFloorDiv(a, b operand) *uop.UOp {
 	if c, ok := powerOfTwo(y); ok {
 		return where(isInf(x), math.NaN(), floor(mul(x, 1/c)))
 	}
-	r, dividend, divisor := divided(x, y)
+	dividend, divisor := wideOperands(x, y)
+	r := remainder(dividend, divisor, x.DType)
 	q := nearest(div(sub(dividend, r), divisor))
 	q = where(opposite(r, divisor), sub(q, 1), q)
 	q = where(eq(q, 0), bitcast(bitXor(sign64(dividend), sign64(divisor)), uop.Float64), q)
+	q = byQuotient(dividend, divisor, x.DType, q, floor)
 	return where(eq(y, 0), quotient(x, y), cast(q, x.DType))
 }
 
