@@ -12,6 +12,9 @@ import (
 // setting names the part, by a number, or all; scripts/run_tests.py sets it for all languages.
 const setting = "POLY_TESTS"
 
+// Week is how many parts the cases have that each week is to have all of.
+const Week = 7
+
 // Of is one of so many parts of the cases; tests with different offsets have different ones on the same day.
 func Of[T any](t testing.TB, cases []T, parts, offset int) []T {
 	text := os.Getenv(setting)

@@ -1,6 +1,6 @@
 """polygrad.optim against optax: states and updates step by step, schedules, losses, projections.
 
-POLY_TESTS=all compares all optimizers and losses, as `make test-peers` does; without it a quarter.
+POLY_TESTS=all compares all optimizers and losses, as `make test-peers` does; without it a seventh.
 """
 
 from __future__ import annotations
@@ -260,7 +260,7 @@ def run(m: Any, make: Callable[[Any], Any], name: str, wrap: Any, params: Any, g
     return found
 
 
-@pytest.mark.parametrize("name", part(CASES, 4))
+@pytest.mark.parametrize("name", part(CASES))
 def test_steps_are_those_of_optax(name: str) -> None:
     tolerance = LOOSE.get(name, 2e-5)
     params, grads = PARAMS, GRADS
@@ -383,7 +383,7 @@ loss("ctc_loss", normal(4, 9, 6), PADS, RNG.integers(0, 2, (4, 4)), LABEL_PADS, 
 BINARY = (RNG.random((3, 4, 4)) < 0.5).astype("float32")
 
 
-@pytest.mark.parametrize("name", part(LOSSES, 4))
+@pytest.mark.parametrize("name", part(LOSSES))
 def test_losses_are_those_of_optax(name: str) -> None:
     function, args, options = LOSSES[name]
     a, b = getattr(optim.losses, function), getattr(optax.losses, function)
@@ -418,7 +418,7 @@ PROJECTIONS: list[tuple[str, tuple[Any, ...]]] = [
 ]
 
 
-@pytest.mark.parametrize("case", part(range(len(PROJECTIONS)), 4))
+@pytest.mark.parametrize("case", part(range(len(PROJECTIONS))))
 def test_projections_are_those_of_optax(case: int) -> None:
     name, args = PROJECTIONS[case]
     given = [ours(a) if isinstance(a, (dict, np.ndarray)) else a for a in args]

@@ -438,7 +438,7 @@ def compare(case: Case) -> str | None:
 
 @pytest.mark.parametrize("group", [*CASES, "lax"])
 def test_cases(group: str) -> None:
-    cases = part(jax_cases() if group == "lax" else CASES[group], 4)
+    cases = part(jax_cases() if group == "lax" else CASES[group])
     wrong = [text for text in map(compare, cases) if text is not None]
     assert not wrong, f"{len(wrong)} of {len(cases)}:\n" + "\n".join(wrong[:40])
 

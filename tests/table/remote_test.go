@@ -24,7 +24,7 @@ func TestGoRemote(t *testing.T) {
 		t.Fatal(err)
 	}
 	e, double := exec.New(remote.New()), exec.New(remote.NewDouble())
-	for _, c := range part.Of(t, cases, 4, 0) {
+	for _, c := range part.Of(t, cases, part.Week, 0) {
 		t.Run(c.Name, func(t *testing.T) {
 			err := runOn(t, c, e)
 			if err != nil && strings.Contains(err.Error(), "device remote has no float64") {

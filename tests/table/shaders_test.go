@@ -17,7 +17,7 @@ func TestGoShaders(t *testing.T) {
 	}
 	d := shaders.New()
 	e := exec.New(d)
-	for _, c := range part.Of(t, cases, 8, 0) {
+	for _, c := range part.Of(t, cases, part.Week, 0) {
 		t.Run(c.Name, func(t *testing.T) {
 			if err := runOn(t, c, e); err != nil && !strings.Contains(err.Error(), "device shaders has no float64") {
 				t.Error(err)

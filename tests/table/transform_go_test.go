@@ -25,7 +25,7 @@ func TestGoTransforms(t *testing.T) {
 	if err != nil {
 		t.Skip(err)
 	}
-	for _, c := range part.Of(t, cases, 4, 1) {
+	for _, c := range part.Of(t, cases, part.Week, 1) {
 		if c.Error != "" {
 			continue
 		}

@@ -28,7 +28,7 @@ func TestGoWebGPU(t *testing.T) {
 	for i, d := range []device.Device{d, small} {
 		t.Run([]string{"as it is", "small"}[i], func(t *testing.T) {
 			e := exec.New(d)
-			for _, c := range part.Of(t, cases, 2, i) {
+			for _, c := range part.Of(t, cases, part.Week, i) {
 				c.RTol = max(c.RTol, 2.5e-7) // GPUs may fuse multiplications and additions
 				t.Run(c.Name, func(t *testing.T) {
 					if err := runOn(t, c, e); err != nil {
