@@ -183,15 +183,22 @@ func transformRule(g, u *uop.UOp) *uop.UOp {
 }
 
 // byButterflies is the packed value of transform. What a pass stores has the axes of what the next one reads, so that its elements are slices
-// of that: planes, batch, the rest of the index as blocks and places in a block, and the digits of the passes so far.
+// of that: planes, batch, the rest of the index as blocks and places in a block, and the digits of the passes so far. The planes of what lies side
+// by side alternate by vectors: distances between digits are multiples of pages, so that a line should be in use once.
 func byButterflies(z complexPlanes, batch, n, beside int64, inverse bool, factor float64, target uop.Target) *uop.UOp {
 	if inverse {
 		z = complexPlanes{z.imag(), z.re}
 	}
-	g, dt, digits := z.re.Graph(), z.re.DType, []int64{beside}
-	radices := butterflies(n, beside, int64(target.Vectors), int64(max(1, target.Lanes*4/dt.Itemsize())))
+	g, dt, digits, planeAxis := z.re.Graph(), z.re.DType, []int64{beside}, 0
+	lanes := int64(max(1, target.Lanes*4/dt.Itemsize()))
+	if beside%lanes == 0 && lanes > 1 {
+		digits, planeAxis = []int64{beside / lanes, 1, lanes}, 6
+	}
+	radices := butterflies(n, beside, int64(target.Vectors), lanes)
 	rest := blocksOf(radices, n)
-	z = z.both(func(u *uop.UOp) *uop.UOp { return reshape(u, uop.ShapeOf(1, batch, rest[0], rest[1], beside)) })
+	z = z.both(func(u *uop.UOp) *uop.UOp {
+		return reshape(u, uop.ShapeOf(append([]int64{1, batch, rest[0], rest[1]}, digits...)...))
+	})
 	slice := func(axis int, from, to int64) complexPlanes {
 		return z.both(func(u *uop.UOp) *uop.UOp { return shrinkAxis(u, axis, uop.N(from), uop.N(to)) })
 	}
@@ -215,18 +222,21 @@ func byButterflies(z complexPlanes, batch, n, beside int64, inverse bool, factor
 			ys[k] = ys[k].turned(w(int64(k)))
 		}
 		// The digit of the results stands behind the rest.
-		planes := stackOf(ys, slices.Concat([]int64{batch, rest[0], rest[1], 1}, digits), 3)
-		s := stack(planes, 0).ContiguousOp()
+		planes := stackOf(ys, slices.Concat([]int64{1, batch, rest[0], rest[1], 1}, digits), 4)
+		s, in := cat(planes, planeAxis).ContiguousOp(), planeAxis
 		slice = func(axis int, from, to int64) complexPlanes {
 			at := wholes(s.Shape())
 			at[axis] = uop.Pair{Lo: uop.N(from), Hi: uop.N(to)}
 			plane := func(i int64) *uop.UOp {
-				at[0] = uop.Pair{Lo: uop.N(i), Hi: uop.N(i + 1)}
+				at[in] = uop.Pair{Lo: uop.N(i), Hi: uop.N(i + 1)}
 				return s.Shrink(at)
 			}
 			return complexPlanes{plane(0), plane(1)}
 		}
 		digits = append([]int64{r}, digits...)
+		if planeAxis > 0 {
+			planeAxis++
+		}
 	}
 	panic("no passes")
 }
