@@ -2,6 +2,7 @@ package emit
 
 import (
 	"polygrad/core/nest/ir"
+	"polygrad/core/nest/plan"
 	"polygrad/core/uop"
 )
 
@@ -44,7 +45,9 @@ func (im *emitter) interleavedStores(u *uop.UOp, copies []*env) bool {
 			if left < lanes {
 				at.Gate = im.lanesUpTo(left)
 			}
-			im.markNonTemporal(u, at)
+			if l.off*t.buf.Kind.Size()%plan.Line == 0 {
+				im.markNonTemporal(u, at)
+			}
 			im.StoreAs(at, v)
 		}
 	}

@@ -130,10 +130,17 @@ const scattered = 4
 // scatters reports whether interleaved stores fill lines at several places, such as the last pass of a Fourier transform.
 func (p *Band) scatters(pl *planner) bool {
 	for u, g := range p.Interleaved {
-		bytes := int64(len(g)) * int64(pl.Lanes) * int64(u.Src[1].DType.Itemsize())
-		return bytes%Line == 0 && len(p.Interleaved) >= scattered*len(g)
+		if len(p.Interleaved) >= scattered*len(g) && p.fillsLines(pl, u) {
+			return true
+		}
 	}
 	return false
+}
+
+// fillsLines reports whether a vector of the elements that are interleaved with a store fills lines, and all of them do.
+func (p *Band) fillsLines(pl *planner, u *uop.UOp) bool {
+	bytes := int64(len(p.Interleaved[u]) * u.Src[1].DType.Itemsize())
+	return bytes*int64(pl.Lanes)%Line == 0 && bytes*p.interleavedAlong.Count%Line == 0
 }
 
 // InterleavedRest is the number of lanes of the last vector that are in use, if not all are.

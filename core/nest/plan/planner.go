@@ -411,6 +411,11 @@ func (p *Band) planStreams(pl *planner) {
 				continue
 			}
 		}
+		if p.Interleaved[u] != nil {
+			if whole = Line / b.Kind.Size(); !p.fillsLines(pl, u) {
+				continue
+			}
+		}
 		if p.Streams == nil {
 			p.Streams = map[*uop.UOp]int64{}
 		}
