@@ -68,7 +68,7 @@ func (g *gen) findUpdates(b *ir.Block) {
 		if vector && (g.f.AVX512 || at.Stride != 1) || !vector && meetsInPages(at, b) {
 			continue
 		}
-		if v := g.updated(stored(it.Store), at, b); v != nil {
+		if v := g.updated(stored(it.Store), at, b); v != nil && v.Lanes == it.Store.Val.Lanes {
 			g.updates[v] = at
 			if !vector {
 				g.vals[at.Gate.ID].left--
