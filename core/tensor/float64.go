@@ -45,6 +45,9 @@ func wideForm(name string) func(x ...*uop.UOp) *uop.UOp {
 func bits64(x *uop.UOp) *uop.UOp    { return bitcast(x, uop.Uint64) }
 func float64Of(b *uop.UOp) *uop.UOp { return bitcast(b, uop.Float64) }
 
+// magnitude64 is |x| by its bits.
+func magnitude64(x *uop.UOp) *uop.UOp { return float64Of(magnitude(x)) }
+
 // whole64 added to a small number rounds it: the last bits of the sum are those of an integer.
 const whole64 = 3 << 51
 
@@ -100,8 +103,7 @@ func expm1Wide(x *uop.UOp) *uop.UOp {
 // erfWide is x + x p(x^2) below 1, and 1 - e^(a q(a)) for a = |x| beyond, where q is log(erfc(a))/a with an error that is 2^-57 of the result. From
 // 5.95 on the result is 1.
 func erfWide(x *uop.UOp) *uop.UOp {
-	const sign = 1 << 63
-	a := float64Of(bitAnd(bits64(x), sign-1))
+	a := magnitude64(x)
 	z := square(x)
 	near := mulAdd(x, hornerPair(z, -7.801188874094099e-10, 1.3722976265922404e-08, -1.6209175911748172e-07, 1.6447517677871799e-06, -1.4924744663335484e-05,
 		0.00012055295320494294, -0.0008548325989696758, 0.005223977607423468, -0.02686617064327622, 0.11283791670945253, -0.3761263890318355,
@@ -118,8 +120,7 @@ func erfWide(x *uop.UOp) *uop.UOp {
 
 // erfcWide is e^-a^2 p(t)/(1+2a) for a = |x| and t = (a-4)/(a+4), with an error of 2^-56, of 2 below 0. From 27.3 on the result is 0.
 func erfcWide(x *uop.UOp) *uop.UOp {
-	const sign = 1 << 63
-	a := clamp(float64Of(bitAnd(bits64(x), sign-1)), nil, 27.3)
+	a := clamp(magnitude64(x), nil, 27.3)
 	above, twice := add(a, 4), mulAdd(a, likeConst(a, 2), 1)
 	r := reciprocal(mul(above, twice)) // one division, since others take longer
 	q := mul(twice, r)
@@ -148,8 +149,7 @@ const beyondSquares = 1e17
 
 // asinhWide is log(1 + a + a^2/(1+sqrt(a^2+1))) for a = |x|, and log(2a) far away.
 func asinhWide(x *uop.UOp) *uop.UOp {
-	const sign = 1 << 63
-	a := float64Of(bitAnd(bits64(x), sign-1))
+	a := magnitude64(x)
 	far := gt(a, beyondSquares)
 	z := square(a)
 	y := log1pWide(where(far, a, add(a, div(z, add(1, sqrt(add(z, 1)))))))
@@ -167,8 +167,7 @@ func acoshWide(x *uop.UOp) *uop.UOp {
 
 // atanWide is the angle of the point (1, x).
 func atanWide(x *uop.UOp) *uop.UOp {
-	const sign = 1 << 63
-	a := float64Of(bitAnd(bits64(x), sign-1))
+	a := magnitude64(x)
 	return float64Of(bitOr(bits64(angleWide(a, likeConst(x, 1))), sub(bits64(x), bits64(a))))
 }
 

@@ -106,12 +106,12 @@ func remainderByPower(x, y *uop.UOp, bits int) *uop.UOp {
 
 // signed64 is |x| of a float64 with the sign of another.
 func signed64(x, sign *uop.UOp) *uop.UOp {
-	return bitcast(bitOr(magnitude(x), sign64(sign)), uop.Float64)
+	return float64Of(bitOr(magnitude(x), sign64(sign)))
 }
 
 // remainder is C's fmod, x - trunc(x/y)*y without an error, for a type's numbers in float64.
 func remainder(x, y *uop.UOp, dt *uop.DType) *uop.UOp {
-	ax, ay := bitcast(magnitude(x), uop.Float64), bitcast(magnitude(y), uop.Float64)
+	ax, ay := magnitude64(x), magnitude64(y)
 	var r *uop.UOp
 	if dt == uop.Float64 {
 		r = remainderOfHalves(ax, ay)
