@@ -87,7 +87,6 @@ var beside = map[string][]string{
 	"render/regalloc": {"core/nest/ir", "core/uop"},
 	"render/wasm":     {"core/symbolic", "core/lower", "core/nest"},
 	"core/nest":       {"core/lower", "core/symbolic", "core/tensor", "exec"},
-	"core/nest/plan":  {"core/lower", "core/symbolic", "core/tensor", "exec"},
 	"exec/beam":       {"core/symbolic"},
 	"exec/native":     {"core/tensor", "core/symbolic", "core/uop", "exec", "exec/interp", "exec/wasm"},
 	"exec/wasm":       {"core/symbolic", "core/uop"},

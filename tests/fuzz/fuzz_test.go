@@ -3,6 +3,7 @@ package fuzz
 import (
 	"flag"
 	"fmt"
+	"iter"
 	"os"
 	"os/exec"
 	"slices"
@@ -17,6 +18,7 @@ import (
 	"polygrad/exec/wasm"
 	"polygrad/tests/element"
 	"polygrad/tests/levels"
+	"polygrad/tests/part"
 )
 
 var (
@@ -26,13 +28,41 @@ var (
 	names = flag.String("devices", "", "devices that are compared with the interpreter; native/avx2 is native code for that kind of processor")
 )
 
-// TestMain leaves three of four programs out with -short.
+// days is on how many days all programs are tried, a part on each.
+var days = 3
+
+// TestMain leaves three of four programs out with -short. A number of programs that is asked for has no parts.
 func TestMain(m *testing.M) {
 	flag.Parse()
+	flag.Visit(func(f *flag.Flag) {
+		if f.Name == "first" || f.Name == "seeds" {
+			days = 1
+		}
+	})
 	if testing.Short() {
 		*seeds /= 4
+		days = 1
 	}
 	os.Exit(m.Run())
+}
+
+// ofToday gives the seeds of the day's part of so many programs, in batches.
+func ofToday(t *testing.T, programs, batch uint64) iter.Seq2[uint64, uint64] {
+	var parts []uint64
+	for k := range uint64(days) {
+		parts = append(parts, k)
+	}
+	parts = part.Of(t, parts, days, 0)
+	return func(yield func(from, to uint64) bool) {
+		for _, k := range parts {
+			from, end := *first+programs*k/uint64(days), *first+programs*(k+1)/uint64(days)
+			for ; from < end; from += batch {
+				if !yield(from, min(from+batch, end)) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // devices opens the interpreter, which is the reference, and the other devices of this machine.
@@ -175,12 +205,12 @@ const batch = 25
 func checkAll(t *testing.T, devs []*run.Executor, program maker, programs uint64) {
 	t.Helper()
 	given := settings.Check.IsSet()
-	failed, end := 0, *first+programs
-	for from := *first; from < end; from += batch {
+	failed := 0
+	for from, to := range ofToday(t, programs, batch) {
 		if !given {
 			t.Setenv(settings.Check.Name, []string{"1", "1", "0", "1"}[from/batch%4])
 		}
-		for _, err := range check(devs, program, from, min(from+batch, end)) {
+		for _, err := range check(devs, program, from, to) {
 			t.Error(err)
 			failed++
 		}

@@ -1,4 +1,4 @@
-package plan_test
+package nest_test
 
 import (
 	"strings"
