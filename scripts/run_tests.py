@@ -6,7 +6,8 @@ python scripts/run_tests.py [--all] [SUITE...]   without names all of them but t
                                                  which are short forms
 
 Of long tables, which another suite has run whole or which another day runs, some suites run a part:
-that of the day, or of POLY_TESTS=NUMBER. --all runs all of them, as POLY_TESTS=all does.
+that of the day, or of POLY_TESTS=NUMBER. Some parts of suites have their days, unless the suite is
+named. --all runs all of them, as POLY_TESTS=all does.
 
 Parts of suites run side by side, one for each processor, at most four. Behind the sum of each
 suite stands how long its parts took, one after the other. The names of failures stand at the end
@@ -21,10 +22,9 @@ import sys
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 
-from suites import QUICK, SUITES
+from suites import FIRST, QUICK, SUITES, Part, Weekly
 from tally import Tally
 
 LONGEST = 100  # lines that are shown of one failure
@@ -38,7 +38,7 @@ def shortened(failure: str) -> str:
     return "\n".join(lines[:LONGEST] + ([f"… and {rest} more lines"] if rest > 0 else []))
 
 
-def timed(part: Callable[[], Tally]) -> tuple[Tally, float]:
+def timed(part: Part) -> tuple[Tally, float]:
     """Run a part of a suite; one that breaks off has failed."""
     start = time.monotonic()
     try:
@@ -54,18 +54,27 @@ def main() -> int:
     if "--all" in sys.argv:
         os.environ["POLY_TESTS"] = "all"
     turn = os.environ.setdefault("POLY_TESTS", str(int(time.time()) // (24 * 60 * 60)))
-    names = [name for name in sys.argv[1:] if name != "--all"] or list(SUITES)
+    asked = [name for name in sys.argv[1:] if name != "--all"]
+    names = asked or list(SUITES)
     known = {**SUITES, **QUICK}
     unknown = [name for name in names if name not in known]
     if unknown:
         print(f"run_tests.py: unknown suite {unknown[0]!r}; there are {', '.join(known)}")
         return 2
+    parts = {name: known[name].parts for name in names}
+    later = {p for ps in parts.values() for p in ps if isinstance(p, Weekly) and not p.is_today()}
+    if asked:
+        later = set()
+    jobs = [(name, p) for name, ps in parts.items() for p in ps if p not in later]
+    jobs.sort(key=lambda job: FIRST.index(job[1]) if job[1] in FIRST else len(FIRST))
+    running: dict[str, list[Future[tuple[Tally, float]]]] = {name: [] for name in names}
     start = time.monotonic()
     with ThreadPoolExecutor(min(os.cpu_count() or 1, 4)) as pool:
-        running = {name: [pool.submit(timed, p) for p in known[name].parts] for name in names}
+        for name, job in jobs:
+            running[name].append(pool.submit(timed, job))
     total, sums = Tally(), []
-    for name, parts in running.items():
-        done = [part.result() for part in parts]
+    for name, results in running.items():
+        done = [result.result() for result in results]
         tally = sum((tally for tally, _ in done), Tally())
         total += tally
         sums.append(f"{known[name].title}: {tally} ({sum(took for _, took in done):.0f} s)")
@@ -78,6 +87,8 @@ def main() -> int:
     for failure in total.failures:
         print("Failed:", failure.partition("\n")[0])
     print(f"Parts of tables: POLY_TESTS={turn}")
+    if later:
+        print("On other days:", ", ".join(sorted(part.name for part in later)))
     print(f"All: {time.monotonic() - start:.0f} s", total, sep="\n", flush=True)
     return 1 if total.failed else 0
 

@@ -10,13 +10,16 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from tally import GoTally, Tally, count_junit, count_testthat
+from turns import WEEK, today, turn
 
 ROOT = Path(__file__).resolve().parent.parent
+# Else packages are compiled once more, twice for tests, with the profile of the library.
+NO_PROFILE = "-pgo=off"
 GO = os.environ.get("GO", "go")
 JS = ROOT / "bindings" / "js"
 BROWSER = ROOT / "tests" / "browser"
@@ -41,6 +44,11 @@ C_TESTS = {"./tests/abi": ".", "./tests/table": "^TestC(ReachesEveryOperation)?$
 COMPUTING = (
     "./core/tensor", "./exec", "./exec/native", "./tests/fuzz", "./tests/native", "./tests/table",
 )  # fmt: skip
+# Packages of Go that one day of three runs, and which: what makes modules for browsers, which start
+# with them on each day, and comparisons with files of others.
+SELDOM = {
+    "./scripts/wasmlink": 0, "./tests/parity": 1, "./tests/parity/replay": 1, "./tests/interp": 2,
+}  # fmt: skip
 # What is run as WebAssembly (GOOS=wasip1), by Node: packages, and their tests that run kernels and
 # keep memory.
 WASIP1 = {
@@ -65,11 +73,15 @@ FAST_FILES = (
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 # How many packages go test runs at once: other parts of the suites run beside it.
 HALF = max(1, (os.cpu_count() or 1) // 2)
-# How many parts what runs in many places has: each day has another.
-WEEK = 7
+# Each day has each case of the table of operations in one of the bindings. Python has the part 0 on
+# day 0, the others those.
+BINDINGS = 3
+JS_TABLE, R_TABLE = 1, 2
+# In how many days Node runs all files of tests on the WebAssembly module.
+WASM_FILES = 3
 # How tests are declared.
 PYTEST = r"^ *def test_"
-JS_TEST = r"^ *(test|it)\("
+JS_TEST = r"^ *(test|it|someDays)\("
 # Held by who installs tools: two package managers at once get in each other's way.
 INSTALLING = threading.Lock()
 # Held by who makes what several suites use.
@@ -89,9 +101,10 @@ def lint_go() -> Tally:
     """Run the checkers of Go; each is one test."""
     # gofmt lists what it would change and still exits with 0.
     total = check("gofmt", ["gofmt", "-l", *tracked("*.go")], silent=True)
-    total += check("go vet", [GO, "vet", "./..."])
+    total += check("go vet", [GO, "vet", NO_PROFILE, "./..."])
     staticcheck = [GO, "tool", "-modfile=scripts/lint.mod", "staticcheck", "./..."]
-    return total + check("staticcheck", staticcheck)
+    flags = " ".join([os.environ.get("GOFLAGS", "-buildvcs=false"), NO_PROFILE])
+    return total + check("staticcheck", staticcheck, settings={"GOFLAGS": flags})
 
 
 def lint_python() -> Tally:
@@ -129,9 +142,15 @@ def lint_js() -> Tally:
     return total + check("tsc", ["npm", "run", "--silent", "types"], folder=JS)
 
 
-def check(name: str, command: list[str], folder: Path = ROOT, silent: bool = False) -> Tally:
+def check(
+    name: str,
+    command: list[str],
+    folder: Path = ROOT,
+    silent: bool = False,
+    settings: Mapping[str, str] = {},
+) -> Tally:
     """Run one checker, which must exit with 0 and, if asked, say nothing."""
-    done = run(command, folder)
+    done = run(command, folder, settings)
     total = Tally()
     if done.returncode == 0 and not (silent and done.stdout):
         total.passed += 1
@@ -142,7 +161,7 @@ def check(name: str, command: list[str], folder: Path = ROOT, silent: bool = Fal
 
 
 def go_packages(options: list[str], computing: bool | None = None) -> Tally:
-    """Run tests of Go: those of packages that compute on the devices, of others, or all."""
+    """Run tests of Go: those of packages that compute on the devices, of others today, or all."""
     done = run([GO, "list", "./..."])
     if done.returncode != 0:
         total = Tally()
@@ -150,6 +169,8 @@ def go_packages(options: list[str], computing: bool | None = None) -> Tally:
         return total
     found = [f"./{package.partition('/')[2]}" for package in done.stdout.split()]
     wanted = [p for p in found if computing in (None, p in COMPUTING) and C_TESTS.get(p) != "."]
+    if computing is not None:
+        wanted = [p for p in wanted if p not in SELDOM or today(3, SELDOM[p])]
     return go_test([*options, f"-skip={C_TESTS['./tests/table']}", *wanted])
 
 
@@ -178,7 +199,7 @@ def run_wasip1() -> Tally:
         files = [f"{package}/*_test.go" for package in WASIP1]
         return left_out("wasip1", missing, r"^func Test", *files)
     runner = f"node --no-warnings {ROOT / 'tests' / 'wasm' / 'run.mjs'}"
-    options = ["-short", "-ldflags=-checklinkname=0", f"-exec={runner}"]
+    options = ["-short", "-ldflags=-w -checklinkname=0", f"-exec={runner}"]
     total = Tally()
     for package, names in WASIP1.items():
         target = {"GOOS": "wasip1", "GOARCH": "wasm"}
@@ -192,10 +213,19 @@ def run_c() -> Tally:
     if missing:
         return left_out("c", missing, r"^func Test", "tests/abi/*_test.go")
     require("valgrind")  # a test looks at memory with it, and is skipped without
-    total = Tally()
-    for package, names in C_TESTS.items():
-        total += go_test([f"-run={names}", package])
-    return total
+    total = go_test([of_today(["tests/abi"], r"Test(?!Main\b)\w+", 2), "./tests/abi"])
+    return total + go_test([f"-run={C_TESTS['./tests/table']}", "./tests/table"])
+
+
+def of_today(folders: Iterable[str], names: str, parts: int, *always: str) -> str:
+    """Return go test's option for the tests of packages that this day has, one of so many parts.
+
+    Beside them it has those whose names begin with some text.
+    """
+    files = [file for folder in folders for file in sorted((ROOT / folder).glob("*_test.go"))]
+    found = re.findall(rf"^func ({names})\(", "\n".join(map(Path.read_text, files)), re.MULTILINE)
+    chosen = [t for i, t in enumerate(found) if t.startswith(always) or today(parts, i)]
+    return f"-run=^({'|'.join(chosen)})$"
 
 
 def go_test(arguments: list[str], settings: Mapping[str, str] = {}) -> Tally:
@@ -204,7 +234,9 @@ def go_test(arguments: list[str], settings: Mapping[str, str] = {}) -> Tally:
     Compilers in tests make much garbage; a heap of four times what lives is collected seldom enough
     that the tests take a fifth less processor time.
     """
-    command = [GO, "test", "-json", "-timeout=15m", "-vet=off", *arguments]  # lint_go vets
+    # lint_go vets. Without tables for debuggers linking takes half the time.
+    options = ["-json", "-timeout=15m", "-vet=off", NO_PROFILE, "-ldflags=-w"]
+    command = [GO, "test", *options, *arguments]
     go = GoTally()
     with subprocess.Popen(
         command,
@@ -225,6 +257,11 @@ def go_test(arguments: list[str], settings: Mapping[str, str] = {}) -> Tally:
     return total
 
 
+def python_binding() -> Tally:
+    """Run the tests of the Python binding."""
+    return pytest("binding", ["bindings/python/tests"])
+
+
 def python_docs_and_tools() -> Tally:
     """Run the examples in docstrings, the tools' tests and what crosses languages."""
     total = pytest("docstrings", ["--doctest-modules", "--pyargs", "polygrad"])
@@ -232,10 +269,10 @@ def python_docs_and_tools() -> Tally:
     return total + pytest("tools, README, examples", folders)
 
 
-def part(offset: int = 0) -> dict[str, str]:
-    """Return the setting for the part of the tests that POLY_TESTS names; a week has all parts."""
-    turn = os.environ["POLY_TESTS"]
-    return {"POLY_PART": "0/1" if turn == "all" else f"{(int(turn) + offset) % WEEK}/{WEEK}"}
+def share(first: int = 0, parts: int = WEEK) -> dict[str, str]:
+    """Return the setting for one of so many parts of tests, on day 0 the first, say."""
+    day = turn()
+    return {"POLY_PART": "0/1" if day is None else f"{(day + first) % parts}/{parts}"}
 
 
 def run_level(level: str) -> Tally:
@@ -254,7 +291,7 @@ def run_level(level: str) -> Tally:
         return left_out(level, why, PYTEST, *files)
     # None on devices that do not ask for the kind of processor.
     other = "bindings/python/tests/test_programs.py::test_random_programs_on_other_devices"
-    settings = {"POLY_DEVICE": "native", "POLY_CPU": level, **part(list(LEVELS).index(level))}
+    settings = {"POLY_DEVICE": "native", "POLY_CPU": level, **share(list(LEVELS).index(level))}
     return pytest(f"binding, {level}", [*files, f"--deselect={other}"], settings)
 
 
@@ -302,14 +339,16 @@ def run_webgpu() -> Tally:
             return left_out("webgpu", why, *counted)
     (driver,) = Path("/usr/share/vulkan/icd.d").glob("lvp_icd*.json")
     settings = {"POLY_WEBGPU": str(library), "VK_ICD_FILENAMES": str(driver)}
-    total = go_test(["-run=WebGPU", *(f"./{package}" for package in packages)], settings)
+    # The fuzzer and the table have parts of their own.
+    chosen = of_today(packages, r"Test\w*WebGPU\w*", 3, "TestFuzz", "TestGo")
+    total = go_test([chosen, *(f"./{package}" for package in packages)], settings)
     # The table of operations has run in Go. Kernels of GPUs are merged where that pays there.
     names = [*(name for name in FAST_FILES if name != "table"), "variable", "programs"]
-    files = [f"bindings/python/tests/test_{name}.py" for name in names]
-    files += ["tests/test_examples.py::test_gpt2_writes_a_token_in_one_submit"]
+    calls = [f"bindings/python/tests/test_{name}.py" for name in names]
+    calls += ["tests/test_examples.py::test_gpt2_writes_a_token_in_one_submit"]
     rest = ["-k", "not keeps_its_number_of_kernels and not on_other_devices"]
-    on_gpu = {**settings, **part(), "POLY_DEVICE": "webgpu", "POLY_PROGRAMS": "60"}
-    total += pytest("webgpu", [*files, *rest], on_gpu)
+    on_gpu = {**settings, **share(), "POLY_DEVICE": "webgpu", "POLY_PROGRAMS": "60"}
+    total += pytest("webgpu", [*calls, *rest], on_gpu)
     path = os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")])
     return total + pytest("wgpu", [WGPU], {**settings, "PYTHONPATH": path.rstrip(os.pathsep)})
 
@@ -373,7 +412,7 @@ def pytest(
 
 def run_js() -> Tally:
     """Run the tests of the JavaScript binding on the native library."""
-    return run_node("js", {"POLYGRAD_ENGINE": "native"})
+    return run_node("js", {"POLYGRAD_ENGINE": "native", **share(JS_TABLE, BINDINGS)})
 
 
 def wasm_failed() -> Tally | None:
@@ -397,16 +436,21 @@ def run_js_wasm() -> Tally:
     failed = wasm_failed()
     if failed:
         return failed
-    return run_node("js-wasm", {**ON_WASM, **part()})
+    # What a module does without the engine of a browser; the files beside these run in one.
+    return run_node("js-wasm", {**ON_WASM, **share()}, WASM_FILES)
 
 
-def run_node(name: str, settings: Mapping[str, str]) -> Tally:
-    """Run the tests of the JavaScript binding with Node's test runner."""
+def run_node(name: str, settings: Mapping[str, str], parts: int = 1) -> Tally:
+    """Run the tests of the JavaScript binding with Node, or one of so many parts of the files.
+
+    The table has parts of its own.
+    """
     unready = js_unready(name, JS_TEST, "bindings/js/test/**/*.test.*js")
     if unready:
         return unready
     files = sorted(str(p.relative_to(JS)) for p in (JS / "test").rglob("*.test.*js"))
-    return node_tests(name, files, JS, settings)
+    chosen = [f for i, f in enumerate(files) if today(parts, i) or f == "test/table.test.js"]
+    return node_tests(name, chosen, JS, settings)
 
 
 def node_tests(
@@ -423,7 +467,7 @@ def node_tests(
     )
 
 
-def run_browser(name: str) -> Tally:
+def run_browser(name: str, parts: int = WEEK) -> Tally:
     """Run the tests of the JavaScript binding in pages of a browser."""
     more = ("lavapipe",) if name == "firefox-webgpu" else ()
     tools = ("node", "npm", name.partition("-")[0], *more)
@@ -438,7 +482,7 @@ def run_browser(name: str) -> Tally:
         return total
     command = ["node", str(BROWSER / "run.mjs"), name]
     # Each browser has another part on the same day.
-    settings = part(BROWSERS.index(name))
+    settings = share(BROWSERS.index(name), parts)
     return reported(name, command, lambda report: ["--report", str(report)], settings=settings)
 
 
@@ -454,7 +498,7 @@ def run_site() -> Tally:
         total = Tally()
         total.fail(f"make site\n{made.stdout}")
         return total
-    return node_tests("site", tracked(files))
+    return node_tests("site", tracked(files), settings=share(0, 3))
 
 
 def run_browser_tools() -> Tally:
@@ -489,7 +533,7 @@ def js_unready(
 
 
 def run_r() -> Tally:
-    """Build and install the R package, run its tests, and let R check it as CRAN would."""
+    """Build and install the R package and run its tests."""
     missing = require("R")
     if missing:
         return left_out("r", missing, r"^test_that\(", "bindings/r/tests/testthat/test-*.R")
@@ -498,13 +542,19 @@ def run_r() -> Tally:
         return total
     script = str(ROOT / "scripts" / "test_r.R")
     command = ["Rscript", script, str(R_BUILT / "library"), "bindings/r/tests/testthat"]
-    total += reported("r", command, lambda report: [str(report)], count=count_testthat)
+    settings = share(R_TABLE, BINDINGS)
+    return total + reported(
+        "r", command, lambda report: [str(report)], count=count_testthat, settings=settings
+    )
+
+
+def run_r_check() -> Tally:
+    """Let R check the package as CRAN would; warnings and notes beyond R_NOTES fail, too."""
+    if require("R"):
+        return Tally()  # run_r says so
+    if run([str(BINDING_READY), "r"]).returncode != 0:
+        return Tally()  # that fails there
     (package,) = R_BUILT.glob("polygrad_*.tar.gz")
-    return total + r_check(package)
-
-
-def r_check(package: Path) -> Tally:
-    """Let R check a package as CRAN would; warnings and notes beyond R_NOTES fail, too."""
     # The tests were run; CRAN's servers need not be reached; suggested packages may be missing.
     rules = ["_R_CHECK_CRAN_INCOMING_=false", "_R_CHECK_FORCE_SUGGESTS_=false"]
     command = ["env", *rules, "R", "CMD", "check", "--as-cran", "--no-manual", "--no-tests"]
@@ -607,38 +657,75 @@ def fast_python() -> Tally:
     return pytest("quick", [f"bindings/python/tests/test_{name}.py" for name in FAST_FILES])
 
 
+Part = Callable[[], Tally]
+
+
+@dataclass(frozen=True)
+class Weekly:
+    """A part of a suite that some days of each week run, and who asks for the suite by its name."""
+
+    name: str
+    run: Part
+    days: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        assert self.days and set(self.days) <= set(range(WEEK))
+
+    def __call__(self) -> Tally:
+        """Run the part."""
+        return self.run()
+
+    def is_today(self) -> bool:
+        """Report whether this is one of the days."""
+        return any(today(WEEK, day) for day in self.days)
+
+
 @dataclass(frozen=True)
 class Suite:
     """A suite by the name it has on the command line; its parts may run beside each other."""
 
     title: str
-    parts: tuple[Callable[[], Tally], ...]
+    parts: tuple[Part, ...]
 
 
-def level_part(level: str) -> Callable[[], Tally]:
+def level_part(level: str) -> Part:
     """Return the part of a suite that runs a level."""
     return lambda: run_level(level)
 
 
-def browser_part(name: str) -> Callable[[], Tally]:
+def browser_part(name: str) -> Part:
     """Return the part of a suite that runs a browser."""
-    return lambda: run_browser(name)
+    return functools.partial(run_browser, name)
 
 
-# Those that take longest come first, so that no long one is left when all others have ended.
+# What starts first: what takes longest, so that no long part is left when all others have ended.
+# Two parts that begin with the same packages of Go would both compile them.
+FIRST: tuple[Part, ...] = (
+    go_computing, run_other_peers, python_binding, run_packages, go_others, run_webgpu, run_site,
+    python_docs_and_tools, run_c, lint_go, run_r, run_js,
+)  # fmt: skip
 SUITES = {
-    "go": Suite("Go", (go_computing, go_others, go_race)),
+    "go": Suite("Go", (go_computing, go_others, Weekly("race detector", go_race, (0,)))),
     "peers": Suite("Peers", (run_array_api, run_other_peers)),
-    "webgpu": Suite("WebGPU", (run_webgpu, run_dawn)),
-    "wasip1": Suite("Go as WebAssembly", (run_wasip1,)),
+    "webgpu": Suite("WebGPU", (run_webgpu, Weekly("js: webgpu", run_dawn, (1, 4)))),
+    "wasip1": Suite("Go as WebAssembly", (Weekly("wasip1", run_wasip1, (2, 5)),)),
     "c": Suite("C", (run_c,)),
-    "python": Suite(
-        "Python", (lambda: pytest("binding", ["bindings/python/tests"]), python_docs_and_tools)
-    ),
+    "python": Suite("Python", (python_binding, python_docs_and_tools)),
     "js": Suite("JavaScript", (run_js,)),
     "js-wasm": Suite("JavaScript, WebAssembly", (run_js_wasm,)),
-    "browser": Suite("Browsers", (*map(browser_part, BROWSERS), run_site, run_browser_tools)),
-    "r": Suite("R", (run_r,)),
+    "browser": Suite(
+        "Browsers",
+        (
+            run_site,
+            browser_part("chromium"),
+            browser_part("firefox"),
+            browser_part("chromium-webgpu"),
+            browser_part("chromium-plain"),
+            Weekly("firefox-webgpu", lambda: run_browser("firefox-webgpu", 1), (3,)),
+            run_browser_tools,
+        ),
+    ),
+    "r": Suite("R", (run_r, Weekly("R CMD check", run_r_check, (1,)))),
     "levels": Suite("Levels", tuple(level_part(level) for level in LEVELS)),
     "packages": Suite("Packages", (run_packages,)),
     "lint": Suite("Linters", (lint_go, lint_python, lint_c, lint_js)),

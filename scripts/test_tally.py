@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 import run_tests
 import suites
 from tally import GoTally, Tally, count_go, count_junit, count_testthat
+from turns import WEEK, part, turn
 
 HERE = Path(__file__).resolve().parent
 
@@ -166,6 +168,53 @@ def test_parts_run_side_by_side_and_failures_of_the_runner_count(
     assert "skipped no tools (2 tests)" in said
     assert "Slowest: m/p 7 s, m/p 7 s" in said
     assert "OSError: no such program" in said
+
+
+def go_tests() -> set[str]:
+    """Return the tests of the C interface that a day has, and one that each has."""
+    chosen = suites.of_today(["tests/abi"], r"Test(?!Main\b)\w+", 2, "TestSymbols")
+    assert re.search(r"\bTestSymbols\b", chosen)
+    return set(re.findall(r"\bTest\w+", chosen))
+
+
+def test_a_week_has_all(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("POLY_PART", raising=False)
+    ran: list[int | None] = []
+
+    def noted() -> Tally:
+        ran.append(turn())
+        return Tally()
+
+    weekly = suites.Weekly("some", noted, (2, 5))
+    monkeypatch.setattr(run_tests, "SUITES", {"a": suites.Suite("A", (weekly,))})
+    monkeypatch.setattr(sys, "argv", ["run_tests.py"])
+    found, shares, tests = [], set(), set()
+    for day in range(20000, 20000 + WEEK):
+        monkeypatch.setenv("POLY_TESTS", str(day))
+        run_tests.main()
+        found += part(range(20))
+        shares.add(suites.share(3)["POLY_PART"])
+        tests |= go_tests()
+    assert [day % WEEK for day in ran if day] == [2, 5]
+    assert capsys.readouterr().out.count("On other days: some\n") == WEEK - 2
+    assert sorted(found) == list(range(20))
+    assert shares == {f"{i}/{WEEK}" for i in range(WEEK)}
+    monkeypatch.setenv("POLY_TESTS", "all")
+    run_tests.main()
+    assert ran[2:] == [None]
+    assert part(range(20)) == list(range(20))
+    assert suites.share(3) == {"POLY_PART": "0/1"}
+    assert tests == go_tests()
+    assert len(tests) > 20
+    monkeypatch.setattr(sys, "argv", ["run_tests.py", "a"])
+    monkeypatch.setenv("POLY_TESTS", "20000")
+    run_tests.main()
+    assert ran[3:] == [20000], "who names a suite gets all of its parts"
+    for days in ((), (WEEK,)):
+        with pytest.raises(AssertionError):
+            suites.Weekly("some", noted, days)
 
 
 def test_tallies_add_up() -> None:

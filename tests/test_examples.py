@@ -137,7 +137,7 @@ TRAINED = (
 )
 
 
-@pytest.mark.parametrize("example", part(TRAINED, 3), ids=lambda f: f.__name__)
+@pytest.mark.parametrize("example", part(TRAINED), ids=lambda f: f.__name__)
 def test_what_examples_train(example: Callable[[Path], None], tmp_path: Path) -> None:
     example(tmp_path)
 

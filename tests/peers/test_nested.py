@@ -1,6 +1,6 @@
 """Control flow and rules nested three deep, transformed three times: against JAX.
 
-POLY_TESTS=all compares all programs, as `make test-peers` does; without it one in 18.
+POLY_TESTS=all compares all programs, as `make test-peers` does; without it one in 28.
 """
 
 from __future__ import annotations

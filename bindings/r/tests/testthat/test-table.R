@@ -169,9 +169,14 @@ path <- table_path()
 cases <- if (!is.null(path) && requireNamespace("jsonlite", quietly = TRUE)) jsonlite::fromJSON(path, simplifyVector = FALSE)
 by_op <- split(cases, vapply(cases, function(case) case$op, ""))
 
-for (op in names(by_op)) {
+# make test asks for a part: 2/3 is each third case, from the third on.
+part <- as.integer(strsplit(Sys.getenv("POLY_PART", "0/1"), "/")[[1L]])
+today <- cases[(seq_along(cases) - 1L) %% part[[2L]] == part[[1L]]]
+today <- split(today, vapply(today, function(case) case$op, ""))
+
+for (op in names(today)) {
   test_that(paste("table:", op), {
-    for (case in by_op[[op]]) {
+    for (case in today[[op]]) {
       problem <- problem_of(case)
       if (is.null(problem)) succeed() else fail(paste0(case$name, ": ", problem))
     }
