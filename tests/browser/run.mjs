@@ -6,7 +6,7 @@
  * BROWSER is one of chromium, chromium-plain (a page that is not isolated: no shared memory), chromium-webgpu (whose device is webgpu),
  * firefox and firefox-webgpu; FILE a file of bindings/js/test, or of only, which has tests that Node does not run. Without names it is all
  * of them. With POLY_PART=2/7, as make test sets it, it is the third of seven parts of tests that have parts, which are the table of
- * operations and the small programs, and in browsers beside the first of the files that are not about browsers, too.
+ * operations and the small programs, and those of the other files that files.mjs says.
  * The package is that of build/js (make web).
  */
 
@@ -18,6 +18,7 @@ import { build } from '../../bindings/js/node_modules/esbuild/lib/main.js'
 import { asModules, OPTIONS } from '../../bindings/js/scripts/bundle.mjs'
 import { serve } from '../../scripts/serve.mjs'
 import { BROWSERS, launch, openPage } from './browsers.mjs'
+import { SHIMS, filesFor } from './files.mjs'
 import { files as leftOutFiles, tests as leftOutTests } from './left_out.mjs'
 
 const HERE = path.dirname(fileURLToPath(import.meta.url))
@@ -25,31 +26,7 @@ const ROOT = path.join(HERE, '..', '..')
 const FOLDERS = [path.join(ROOT, 'bindings', 'js', 'test'), path.join(HERE, 'only')]
 const PACKAGE = '/build/js/polygrad.js'
 const REMOTE = '/build/js/polygrad-remote.js'
-const WHOLE = 'chromium' // the browser that runs all files
 const PATIENCE = 60_000 // milliseconds without a word of a page
-
-// The files that do not write into the memory of tensors: where it is not shared, JavaScript has copies.
-const COPIED = [
-  'gradients.test.js', 'memory.test.js', 'ops.test.js', 'page.test.mjs', 'programs.test.js', 'remote.test.js', 'table.test.js',
-  'views.test.js'
-]
-
-// The files about what differs between browsers, and those whose tests have parts: they always run.
-const ALWAYS = [
-  'async.test.js', 'exchange.test.js', 'memory.test.js', 'page.test.mjs', 'programs.test.js', 'remote.test.js', 'table.test.js',
-  'webgpu.test.mjs'
-]
-
-// The files for a browser with WebGPU.
-const OF_GPU = ['webgpu.test.mjs']
-
-const SHIMS = {
-  'node:assert': 'assert.mjs',
-  'node:fs': 'fs.mjs',
-  'node:path': 'path.mjs',
-  'node:test': 'test.mjs',
-  'node:util': 'inspect.mjs'
-}
 
 /** Lets the tests import what stands for Node's modules, and the package as the page has it. */
 const inPage = {
@@ -132,16 +109,6 @@ function runFile (page, { url, ...choices }, folder, file) {
     patient()
     page.goto(`${url}tests/browser/page/index.html?${query}`, { timeout: PATIENCE }).catch((error) => broken(String(error)))
   })
-}
-
-/** The files of tests that a browser runs: all of those for it, or with POLY_PART its part of those that Chromium runs whole. */
-function filesFor (name, files, part, parts) {
-  const { isolated, only } = BROWSERS[name]
-  const found = files.filter((file) => only?.includes(file) ?? (isolated ? !OF_GPU.includes(file) : COPIED.includes(file)))
-  const others = found.filter((file) => !ALWAYS.includes(file))
-  const left = name === WHOLE ? [] : others.filter((_, i) => i % parts !== part)
-  if (left.length > 0) console.log(`${name}: not ${left.length} of ${found.length} files: POLY_PART=${part}/${parts}`)
-  return found.filter((file) => !left.includes(file))
 }
 
 /** Runs files of tests in a browser, some side by side. */

@@ -11,9 +11,27 @@ from pathlib import Path
 
 import pytest
 from places import ROOT, Place, output, without_compilers
+from turns import today
 
 PREFIX = "/opt/polygrad"
 Factory = pytest.TempPathFactory
+# A language has one day of three: making and installing its packages takes longest.
+DAYS = {"javascript": 0, "python": 1, "go": 1, "c": 2, "r": 2}
+MADE = {"npm_package": "javascript", "wheel": "python", "r_package": "r", "staged": "c"}
+
+
+def language_of(item: pytest.Item) -> str | None:
+    """Return the language whose package a test needs."""
+    made = [MADE[name] for name in getattr(item, "fixturenames", []) if name in MADE]
+    called = item.callspec.params.get("language") if hasattr(item, "callspec") else None
+    return called or ("go" if item.name == "test_go" else made[0] if made else None)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out the tests of languages that have another day."""
+    left = [i for i in items if (name := language_of(i)) and not today(3, DAYS[name])]
+    config.hook.pytest_deselected(items=left)
+    items[:] = [item for item in items if item not in left]
 
 
 @pytest.fixture(scope="session")

@@ -53,6 +53,11 @@ async function visit (name, work, { expected = null, of = browser } = {}) {
   }
 }
 
+// With POLY_PART=1/3, as make test sets it, each third page is tried, from the second on.
+const [part, parts] = (process.env.POLY_PART ?? '0/1').split('/').map(Number)
+let number = 0
+const someDays = (name, work) => { if (number++ % parts === part) test(name, work) }
+
 const until = (page, condition) => page.waitForFunction(condition, { timeout: PATIENCE, polling: 100 })
 const done = (page) => until(page, 'document.documentElement.dataset.done !== undefined')
 const textOf = (page, selector) => page.$eval(selector, (element) => element.textContent)
@@ -61,7 +66,7 @@ const pixelsOf = (page, selector) => page.$eval(selector, (canvas) => {
   return new Set(new Uint32Array(data.buffer)).size // colors
 })
 
-test('the front page learns to read digits, again and with a pause', async () => {
+someDays('the front page learns to read digits, again and with a pause', async () => {
   await visit('', async (page) => {
     await until(page, "parseInt(document.getElementById('epoch').textContent) >= 2") // a busy page shows not each epoch
     await page.click('#pause')
@@ -78,7 +83,7 @@ test('the front page learns to read digits, again and with a pause', async () =>
   })
 })
 
-test('the playground runs programs, and shows their kernels', async () => {
+someDays('the playground runs programs, and shows their kernels', async () => {
   await visit('playground.html', async (page) => {
     await done(page)
     assert.match(await textOf(page, '#output'), /shape=\[256,64\]/)
@@ -107,7 +112,7 @@ test('the playground runs programs, and shows their kernels', async () => {
   })
 })
 
-test('a small GPT learns to write, with a pause, and learns a text of the reader', async () => {
+someDays('a small GPT learns to write, with a pause, and learns a text of the reader', async () => {
   await visit('chargpt.html', async (page) => {
     await done(page)
     await page.click('#pause')
@@ -132,7 +137,7 @@ test('a small GPT learns to write, with a pause, and learns a text of the reader
   })
 })
 
-test('language models out of files of the reader', async () => {
+someDays('language models out of files of the reader', async () => {
   const prompt = 'the other thé'
   const { files, text, textOfPieces } = tinyModel(prompt, 12)
   const places = Object.fromEntries(Object.entries(files).map(([name, data]) => {
@@ -168,7 +173,7 @@ test('language models out of files of the reader', async () => {
   })
 })
 
-test('the Mandelbrot set is drawn, and closer by a key', async () => {
+someDays('the Mandelbrot set is drawn, and closer by a key', async () => {
   await visit('mandelbrot.html', async (page) => {
     await done(page)
     const before = await page.evaluate("document.getElementById('picture').toDataURL()")
@@ -182,7 +187,7 @@ test('the Mandelbrot set is drawn, and closer by a key', async () => {
   })
 })
 
-test('words find drawn pictures, and pictures of the reader', async () => {
+someDays('words find drawn pictures, and pictures of the reader', async () => {
   await visit('search.html', async (page) => {
     await until(page, "parseInt(document.getElementById('right').textContent) >= 25")
     const drawn = await page.evaluate((colors) => colors.map((color) => {
@@ -232,7 +237,7 @@ async function showsThreeGroups (page) {
   assert.match(await textOf(page, '#means'), /width.*height/)
 }
 
-test('groups are found in a file, and without a GPU the page says so', async () => {
+someDays('groups are found in a file, and without a GPU the page says so', async () => {
   const other = path.join(PICTURES, 'other.csv')
   await visit('data.html', async (page) => {
     await done(page)
@@ -245,7 +250,7 @@ test('groups are found in a file, and without a GPU the page says so', async () 
   })
 })
 
-test('other libraries are asked for by a click only, and polygrad is timed without them, too', async () => {
+someDays('other libraries are asked for by a click only, and polygrad is timed without them, too', async () => {
   await visit('benchmark.html', async (page) => {
     const asked = []
     await page.setRequestInterception(true)
@@ -286,7 +291,7 @@ const visitOnGpu = (name, work, enough = done) => visit(name, async (page) => {
   await page.evaluate('localStorage.clear()')
 }, { of: withGpu })
 
-test('the front page learns on the GPU', async () => {
+someDays('the front page learns on the GPU', async () => {
   // A page that waits for what stands for a GPU answers between many steps only: it pauses itself when its loss has been above that of
   // the network that the processor trained, and then was less.
   const begun = async (page) => {
@@ -308,7 +313,7 @@ test('the front page learns on the GPU', async () => {
   await visitOnGpu('', (page) => until(page, "document.getElementById('pause').textContent === 'Go on'"), begun)
 })
 
-test('the playground shows shaders', async () => {
+someDays('the playground shows shaders', async () => {
   await visitOnGpu('playground.html', async (page) => {
     await done(page)
     assert.match(await textOf(page, '#output'), /shape=\[256,64\]/)
@@ -316,7 +321,7 @@ test('the playground shows shaders', async () => {
   })
 })
 
-test('groups are found on the GPU', async () => {
+someDays('groups are found on the GPU', async () => {
   await visitOnGpu('data.html', async (page) => {
     await done(page)
     await showsThreeGroups(page)
