@@ -11,6 +11,7 @@ import (
 
 	"polygrad/exec"
 	"polygrad/tests/devices/shaders"
+	"polygrad/tests/part"
 	"polygrad/variable"
 )
 
@@ -535,6 +536,7 @@ func TestWebGPUAttention(t *testing.T) {
 
 // Its shaders are right, and have no memory for scores.
 func TestAttentionShaders(t *testing.T) {
+	part.Day(t, 3, 0) // its comparisons take a third of the tests of this package
 	d := shaders.New()
 	e := exec.New(d)
 	known, skipping := 0, map[string]bool{}

@@ -6,6 +6,7 @@ import (
 
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
+	"polygrad/tests/part"
 )
 
 // product multiplies stacks of matrices.
@@ -262,11 +263,12 @@ func (l *lab) residuals(a array, dt *uop.DType) map[string]float64 {
 
 // Sizes below, at and beyond the size of a block and of a matrix of one panel.
 func TestBlocks(t *testing.T) {
-	for _, device := range []string{"wasm", ""} {
+	shapes := [][]int64{{7, 7}, {32, 32}, {33, 33}, {40, 70}, {70, 40}, {2, 65, 65}, {17, 3, 3}, {17, 5, 2}}
+	for i, device := range []string{"wasm", ""} {
 		l := newLab(t, device)
 		for _, dt := range []*uop.DType{uop.Float32, uop.Float64} {
 			_, digits := dt.FloatInfo()
-			for _, s := range [][]int64{{7, 7}, {32, 32}, {33, 33}, {40, 70}, {70, 40}, {2, 65, 65}, {17, 3, 3}, {17, 5, 2}} {
+			for _, s := range part.Of(t, shapes, 3, i) {
 				n := float64(max(s[len(s)-1], s[len(s)-2]))
 				for name, e := range l.residuals(random(dt, -1, 1, len(s), s...), dt) {
 					if limit := 10 * n * math.Ldexp(1, -digits); !(e <= limit) {
@@ -462,11 +464,11 @@ func (l *lab) unit(name string, q array, limit float64) {
 
 // Larger matrices are divided and conquered.
 func TestDividedEigenvalues(t *testing.T) {
-	for _, dt := range []*uop.DType{uop.Float32, uop.Float64} {
+	for i, dt := range []*uop.DType{uop.Float32, uop.Float64} {
 		l := newLab(t, "")
 		_, digits := dt.FloatInfo()
 		for name, element := range spectra {
-			for _, n := range []int64{33, 101} {
+			for _, n := range part.Of(t, []int64{33, 101}, 2, i) {
 				limit := 4 * float64(n) * math.Ldexp(1, -digits)
 				a := build(func(i []int64) float64 { return float64(float32(element(i[0], i[1]))) }, n, n)
 				largest := 1e-30

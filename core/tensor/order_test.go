@@ -9,6 +9,7 @@ import (
 
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
+	"polygrad/tests/part"
 )
 
 var nan, inf = math.NaN(), math.Inf(1)
@@ -101,20 +102,21 @@ func TestOrder(t *testing.T) {
 // TestSortsOfRows sorts rows and columns of matrices by digits, by networks, and by networks in blocks: values alone, positions alone, and
 // both at once.
 func TestSortsOfRows(t *testing.T) {
-	for _, device := range []string{"wasm", "native"} {
+	type rowsOf struct {
+		shape []int64
+		axis  int
+		dt    *uop.DType
+		down  bool
+	}
+	for i, device := range []string{"wasm", "native"} {
 		l := newLab(t, device)
-		for _, c := range []struct {
-			shape []int64
-			axis  int
-			dt    *uop.DType
-			down  bool
-		}{
+		for _, c := range part.Of(t, []rowsOf{
 			{[]int64{3, 100}, 1, uop.Float32, false}, {[]int64{100, 3}, 0, uop.Float32, true}, {[]int64{20, 41}, 1, uop.Float64, false},
 			{[]int64{17, 1000}, 1, uop.Float32, false}, {[]int64{1000, 33}, 0, uop.Int32, true}, {[]int64{19, 1003}, 1, uop.Uint8, false},
 			{[]int64{70, 4001}, 1, uop.Float32, false}, {[]int64{1030, 301}, 0, uop.Float32, true}, {[]int64{2, 9000}, 1, uop.Int16, true},
 			{[]int64{17, 600}, 1, uop.Float64, true}, {[]int64{257, 40}, 0, uop.Int64, false}, {[]int64{16, 1100}, 1, uop.Uint64, true},
 			{[]int64{16, 450}, 1, uop.Float32, false}, {[]int64{16, 49}, 1, uop.Float64, false},
-		} {
+		}, 3, i) {
 			rows, n := c.shape[1-c.axis], c.shape[c.axis]
 			x := random(c.dt, 0, 50, int(n), c.shape...)
 			if c.dt.Itemsize() == 8 { // both halves differ

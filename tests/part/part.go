@@ -35,3 +35,10 @@ func Of[T any](t testing.TB, cases []T, parts, offset int) []T {
 	}
 	return out
 }
+
+// Day skips a test on all days but one in so many; tests with different offsets have different days.
+func Day(t testing.TB, parts, offset int) {
+	if len(Of(t, []int{0}, parts, offset)) == 0 {
+		t.Skip("another day has it")
+	}
+}

@@ -23,3 +23,23 @@ func TestOf(t *testing.T) {
 		t.Errorf("all are %v", found)
 	}
 }
+
+// skipping notes that a test is skipped.
+type skipping struct {
+	testing.TB
+	skipped int
+}
+
+func (s *skipping) Skip(...any) { s.skipped++ }
+
+// One day of three has a test, and so has POLY_TESTS=all.
+func TestDay(t *testing.T) {
+	s := &skipping{TB: t}
+	for _, turn := range []string{"20000", "20001", "20002", "all"} {
+		t.Setenv(setting, turn)
+		Day(s, 3, 1)
+	}
+	if s.skipped != 2 {
+		t.Errorf("skipped on %d days of three", s.skipped)
+	}
+}
