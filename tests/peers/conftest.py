@@ -7,8 +7,8 @@ import importlib.util
 import pytest
 from turns import WEEK, today
 
-# The tests whose cases have parts; of the others each day has a third, but a seventh of those of
-# random numbers, which JAX compiles for long.
+# The tests whose cases have parts; of the others each day has a third, but a seventh of those which
+# JAX compiles for long.
 PARTED = {
     "test_two_transformations_of_an_operation",
     "test_three_transformations_of_random_programs",
@@ -22,7 +22,7 @@ PARTED = {
 
 def slow(item: pytest.Item) -> bool:
     """Report whether a test is of the slow ones."""
-    return item.path.name == "test_random.py"
+    return item.path.name in ("test_lax.py", "test_random.py")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
