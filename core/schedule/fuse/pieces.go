@@ -83,65 +83,79 @@ func (s *store) accessesTransposed(r *uop.UOp) bool {
 func (f *fuser) pieces(b *body) []*body {
 	const most = 8
 	for range most {
-		r, at, kernels := f.loopToSplit(b)
+		c := f.loopToSplit(b)
 		switch {
-		case r == nil:
+		case c == nil:
 			return []*body{b}
-		case kernels:
+		case c.kernels:
 			var out []*body
-			for k := range len(at) + 1 {
-				out = append(out, f.pieces(f.piece(b, r, at, k))...)
+			for k := range len(c.at) + 1 {
+				out = append(out, f.pieces(f.piece(b, c.r, c.at, k))...)
 			}
 			return out
-		case slices.Contains(b.loops, r):
-			b = f.splitLoop(b, r, at)
+		case slices.Contains(b.loops, c.r):
+			b = f.splitLoop(b, c.r, c.at)
 		default:
-			b = f.splitReduction(b, r, at)
+			b = f.splitReduction(b, c.r, c.at)
 		}
 	}
 	return []*body{b}
 }
 
-// loopToSplit returns a loop whose split pays, and the positions; kernels: its pieces become kernels.
-func (f *fuser) loopToSplit(b *body) (r *uop.UOp, at []int64, kernels bool) {
+// cut is a loop and the positions where it is split.
+type cut struct {
+	r  *uop.UOp
+	at []int64
+	// times is how often the loop runs; kernels: its pieces become kernels.
+	times   int64
+	kernels bool
+}
+
+// loopToSplit returns a loop whose split pays, nil if there is none.
+func (f *fuser) loopToSplit(b *body) *cut {
 	cuts := f.splitsOf(b)
 	if len(cuts) == 0 {
-		return nil, nil, false
+		return nil
 	}
 	order, ok := loopOrder(b)
 	if !ok {
-		return nil, nil, false
+		return nil
 	}
 	for _, u := range b.values() {
-		if u.Op == uop.Reduce {
-			last := u.Src[len(u.Src)-1]
-			if at := cuts[last]; at != nil && f.splitPays(b, last, at, volume(u.Src[1:len(u.Src)-1])*volume(b.loopsOf(u))) {
-				return last, at, false
+		if u.Op != uop.Reduce {
+			continue
+		}
+		times := volume(b.loopsOf(u))
+		for _, r := range u.Src[1:] {
+			if c := (&cut{r: r, at: cuts[r], times: times}); f.splitPays(b, c) {
+				return c
 			}
+			times *= sizeOf(r)
 		}
 	}
 	for _, s := range b.stores {
 		path := within(order, s.loops)
 		for i, r := range slices.Backward(path) {
-			at := cuts[r]
-			inner := i == len(path)-1
+			at, inner := cuts[r], i == len(path)-1
 			if at == nil || !inner && !b.expensiveConditions(r) {
 				continue
 			}
-			kernels := i == 0 || inner && s.accessesTransposed(r)
-			if kernels && f.reducesAgain(b, r, at) {
-				continue
+			c := &cut{r: r, at: at, times: volume(path[:i]), kernels: i == 0 || inner && s.accessesTransposed(r)}
+			if c.kernels && f.reducesAgain(b, r, at) {
+				if i > 0 {
+					continue
+				}
+				c.kernels = false // the pieces run one after the other, behind the reduction
 			}
-			times := volume(path[:i])
-			if kernels {
-				times = 1
+			if c.kernels {
+				c.times = 1
 			}
-			if f.splitPays(b, r, at, times) {
-				return r, at, kernels
+			if f.splitPays(b, c) {
+				return c
 			}
 		}
 	}
-	return nil, nil, false
+	return nil
 }
 
 // reducesAgain reports whether several pieces of a loop need a loop-invariant reduction, which each would repeat.
@@ -181,25 +195,28 @@ func (b *body) expensiveConditions(r *uop.UOp) bool {
 	})
 }
 
-// splitPays compares the cost of the conditions with that of the additional loops, each of which is started `times` times.
-func (f *fuser) splitPays(b *body, r *uop.UOp, at []int64, times int64) bool {
+// splitPays compares the cost of the conditions with that of the additional loops or kernels.
+func (f *fuser) splitPays(b *body, c *cut) bool {
+	if len(c.at) == 0 {
+		return false
+	}
 	m := &f.o.Machine
 	saved, work := 0.0, 0.0
 	counted := map[*uop.UOp]bool{}
 	for _, u := range b.values() {
-		if !u.InRange(r) {
-			if u.Op == uop.Reduce && times == 1 { // it runs in each iteration, although a condition selects its result
-				saved += float64(volume(u.Ranges()) * volume(u.Src[1:]) * (sizeOf(r) - 1))
+		if !u.InRange(c.r) {
+			if u.Op == uop.Reduce && c.kernels { // it runs in each iteration, although a condition selects its result
+				saved += float64(volume(u.Ranges()) * volume(u.Src[1:]) * (sizeOf(c.r) - 1))
 			}
 			continue
 		}
 		n := float64(volume(u.Ranges()))
 		switch {
-		case u.Op == uop.Where && u.Src[0].InRange(r):
-			saved += n * (1 + wastedWork(u, r, counted)/2)
+		case u.Op == uop.Where && u.Src[0].InRange(c.r):
+			saved += n * (1 + wastedWork(u, c.r, counted)/2)
 		case u.DType.IsBool() && !u.HasOp(uop.Ops(uop.Index)):
 			saved += n
-		case u.Op == uop.Index && strideIn(u.Src[1].GetIdx(), r) < 0:
+		case u.Op == uop.Index && strideIn(u.Src[1].GetIdx(), c.r) < 0:
 			saved += n * float64(issued*m.Lanes) // a gather
 		}
 		if !u.DType.IsIndex() && !u.DType.IsBool() {
@@ -207,10 +224,10 @@ func (f *fuser) splitPays(b *body, r *uop.UOp, at []int64, times int64) bool {
 		}
 	}
 	start := float64(loopCycles)
-	if times == 1 {
-		start = f.o.Machine.launchCycles()
+	if c.kernels {
+		start = m.launchCycles()
 	}
-	return m.vectorCycles(saved) > float64(times)*(float64(len(at))*start+float64(b.loading(r, at)-1)*work/issued)
+	return m.vectorCycles(saved) > float64(c.times)*(float64(len(c.at))*start+float64(b.loading(c.r, c.at)-1)*work/issued)
 }
 
 // wastedWork is the work for only one of the values of a WHERE in a loop: about half of it is wasted.
@@ -565,24 +582,27 @@ func (f *fuser) splitReduction(b *body, r *uop.UOp, at []int64) *body {
 	for _, u := range b.values() {
 		v := rebuilt(u, t)
 		if u.Op == uop.Reduce && slices.Contains(u.Src[1:], r) {
+			op := uop.Op(u.Arg.(uop.OpArg))
 			var all *uop.UOp
 			for k := range len(at) + 1 {
-				_, position := f.pieceOf(r, at, k)
+				piece, position := f.pieceOf(r, at, k)
 				part := replace(v.Src[0], map[*uop.UOp]*uop.UOp{r: position})
 				var rs []*uop.UOp
 				for _, x := range v.Src[1:] {
-					if x != r {
+					if x == r {
+						x = piece
+					}
+					if x != nil { // a piece of one iteration needs no loop
 						rs = append(rs, x)
 					}
 				}
-				rs = append(rs, position.Ranges()...)
-				if len(rs) > 0 { // a piece of one iteration needs no loop
-					part = part.ReduceOver(uop.Op(u.Arg.(uop.OpArg)), rs...)
+				if len(rs) > 0 {
+					part = f.ownRanges(part.ReduceOver(op, rs...))
 				}
 				if part = f.folded(part); all == nil {
 					all = part
 				} else {
-					all = all.Alu(uop.Op(u.Arg.(uop.OpArg)), part)
+					all = all.Alu(op, part)
 				}
 			}
 			v = all

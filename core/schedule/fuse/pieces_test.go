@@ -60,6 +60,18 @@ func TestLoopsAreCut(t *testing.T) {
 			return g.ok(tensor.Unfold(x, 0, 3, 1)).ReduceAxes(uop.Max, 2)
 		}, 2, 1},
 		{"sum", func(g graph) *uop.UOp { return pad(g.in(64, 256), 1, 2).ReduceAxes(uop.Add, 1) }, 1, 0},
+		{"maximum of joined matrices", func(g graph) *uop.UOp {
+			rows := func(lo, hi int64) *uop.UOp { return g.in(33, 96).Pad([]uop.Pair{{Lo: uop.N(lo), Hi: uop.N(hi)}, {}}) }
+			return rows(0, 66).Add(rows(33, 33)).Add(rows(66, 0)).ReduceAxes(uop.Max, 0, 1)
+		}, 1, 0},
+		{"sum of a matrix with padding on all sides", func(g graph) *uop.UOp {
+			return g.in(33, 96).Exp2().Pad([]uop.Pair{{Lo: uop.N(3), Hi: uop.N(2)}, {Lo: uop.N(1), Hi: uop.N(4)}}).ReduceAxes(uop.Max, 0, 1)
+		}, 1, 0},
+		{"joined matrices minus a sum of all elements", func(g graph) *uop.UOp {
+			x := g.in(33, 192)
+			rows := x.Pad([]uop.Pair{{Hi: uop.N(33)}, {}}).Add(x.Pad([]uop.Pair{{Lo: uop.N(33)}, {}}))
+			return rows.Sub(x.ReduceAxes(uop.Add, 0, 1).Expand(rows.Shape())).Exp2().ContiguousOp()
+		}, 1, 0},
 		{"maximum, of which an iteration is a piece", func(g graph) *uop.UOp {
 			x := g.in(64, 512)
 			return pad(x.Exp2(), 1, 0).Add(pad(x, 0, 1)).ReduceAxes(uop.Max, 1)
