@@ -229,7 +229,7 @@ func (f *fuser) cyclesWithout(list, others []*group) (cycles float64) {
 			continue
 		}
 		bytes, _ := f.traffic(g.body)
-		cycles += m.launchCycles() + m.transferCycles(bytes) + max(g.body.stallCycles(), 0)
+		cycles += m.launchCycles() + m.transferCycles(bytes) + max(f.stallCycles(g.body), 0)
 		if f.o.Cycles != nil {
 			if n, _, ok := f.cycles([]*group{g}); ok {
 				cycles += n

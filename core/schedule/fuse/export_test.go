@@ -15,6 +15,7 @@ const (
 	PadReuse          = padReuse
 	MinContiguousRun  = minContiguousRun
 	FewElements       = fewElements
+	LongestShortRow   = longestShortRow
 )
 
 func (o Options) Judge(c Costs) Reason { return o.judge(&c) }

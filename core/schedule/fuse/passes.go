@@ -53,6 +53,8 @@ var Passes = []schedule.Pass[*fuser]{
 		Run: (*fuser).skipMaskedBlocks, Needs: runnable, Leaves: runnable},
 	{Name: "pair words", Reason: "the two random words of a position are computed together; last, as masked blocks restrict loops that are not unrolled",
 		Run: (*fuser).pairWords, Needs: runnable, Leaves: runnable},
+	{Name: "short rows", Reason: "functions of short rows, as a softmax of three classes, are computed of as many rows at once as vectors have lanes",
+		Run: (*fuser).unrollShortRows, Needs: runnable, Leaves: runnable},
 	{Name: "store common", Reason: "a function that several kernels compute of the same elements is stored once, where that takes less time",
 		Run: (*fuser).storeCommon, Needs: runnable, Leaves: runnable},
 	{Name: "split loops", Reason: "loops are split where a comparison of positions (of a padded or joined value) changes, so that no iteration compares",
@@ -71,7 +73,7 @@ var Passes = []schedule.Pass[*fuser]{
 
 // notOnGPUs are the passes that make kernels with sequential loops or scratch memory, or that fill vectors.
 var notOnGPUs = map[string]bool{
-	"moves": true, "unroll choices": true, "pair words": true, "store common": true, "scatter sums": true, "masked blocks": true, "split loops": true, "store operands": true,
+	"moves": true, "unroll choices": true, "pair words": true, "short rows": true, "store common": true, "scatter sums": true, "masked blocks": true, "split loops": true, "store operands": true,
 	"row functions": true, "scratch rows": true,
 }
 

@@ -48,6 +48,7 @@ func TestEveryPassIsNeeded(t *testing.T) {
 	for _, build := range []func(g graph) []*uop.UOp{
 		func(g graph) []*uop.UOp { return []*uop.UOp{softmax(g.in(64, 128), 1)} },
 		func(g graph) []*uop.UOp { return []*uop.UOp{softmax(g.in(64, 128).Permute([]int{1, 0}), 1)} },
+		func(g graph) []*uop.UOp { return []*uop.UOp{softmax(g.in(1024, 3), 1)} },
 		func(g graph) []*uop.UOp {
 			h := times(g.in(64, 32), g.in(48, 32)).ContiguousOp()
 			return []*uop.UOp{h, h.Exp2()}
@@ -199,9 +200,19 @@ func TestThresholdsOfPasses(t *testing.T) {
 		}
 	})
 	t.Run("rows of few elements", func(t *testing.T) {
-		for columns, kernels := range map[int64]int{fuse.FewElements: 4, fuse.FewElements + 1: 1} { // maxima, exponentials, sums, quotients
+		for _, c := range []struct {
+			rows          []int64
+			axis, reduces int
+		}{ // maxima and sums
+			{[]int64{6000, fuse.FewElements}, 1, 0}, {[]int64{6000, fuse.FewElements + 1}, 1, 2},
+			{[]int64{fuse.LongestShortRow, 6000}, 0, 0}, {[]int64{20, fuse.LongestShortRow, 100}, 1, 0},
+		} {
 			g := newGraph(t)
-			g.expect(g.fused(options, g.ok(tensor.Softmax(g.in(6000, columns), -1))), kernels)
+			s := g.fused(options, g.ok(tensor.Softmax(g.in(c.rows...), c.axis)))
+			g.expect(s, 1)
+			if n := count(s, uop.Reduce); n != c.reduces {
+				t.Errorf("%d reductions of %v, expected %d", n, c.rows, c.reduces)
+			}
 		}
 	})
 	t.Run("look-up in choices", func(t *testing.T) {

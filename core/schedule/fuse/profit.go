@@ -18,7 +18,7 @@ func (f *fuser) evaluate(b *body, rows []*uop.UOp, before []*body, epilogue bool
 		c.reason = NoLoopOrder
 	case !hazardFree(b):
 		c.reason = Hazard
-	case !contiguousInnermost(b, order) && !b.scatters():
+	case !contiguousInnermost(b, order) && !b.scatters() && !f.hasShortRows(b):
 		c.reason = ShortRuns
 	case b.needsGather() && !slices.ContainsFunc(before, (*body).needsGather):
 		c.reason = ShortRuns
@@ -50,10 +50,10 @@ func (f *fuser) costsOf(b *body, rows []*uop.UOp, before []*body) Costs {
 		bytes, _ := f.traffic(x)
 		c.WorkBefore += f.workOf(x)
 		c.BytesSaved += bytes
-		c.StallCycles -= x.stallCycles()
+		c.StallCycles -= f.stallCycles(x)
 	}
 	c.BytesSaved -= after
-	c.StallCycles += b.stallCycles()
+	c.StallCycles += f.stallCycles(b)
 	m := &f.o.Machine
 	c.WorkAfter = f.workOf(b)
 	c.RecomputeCycles = m.vectorCycles(max(c.WorkAfter-c.WorkBefore, 0))
@@ -64,15 +64,24 @@ func (f *fuser) costsOf(b *body, rows []*uop.UOp, before []*body) Costs {
 // workOf is the arithmetic of a run of a body, with functions of rows computed once.
 func (f *fuser) workOf(b *body) float64 {
 	if b.cost == 0 {
-		b.cost = f.cacheFunctionRows(b, 1).countWork(&f.o.Machine)
+		var form *body
+		if inner, ok := f.shortRows(b); ok {
+			form = f.rowsUnrolled(b, inner)
+		} else {
+			form = f.cacheFunctionRows(b, 1)
+		}
+		b.cost = form.countWork(&f.o.Machine)
 	}
 	return b.cost
 }
 
 // stallCycles is the latency that dependent reductions add to the rows of a body. A processor overlaps the next row with up to two dependent
-// reductions, but not with more. Short rows hardly fill vectors in each pass over a row.
-func (b *body) stallCycles() float64 {
+// reductions, but not with more. Short rows hardly fill vectors in each pass over a row, unless all passes are unrolled.
+func (f *fuser) stallCycles(b *body) float64 {
 	const dependent, hardlyFilled = 2, 8
+	if f.hasShortRows(b) {
+		return 0
+	}
 	level := map[*uop.UOp]int64{}
 	most := int64(0)
 	for _, u := range b.values() {
