@@ -3,6 +3,7 @@ package fuse_test
 import (
 	"testing"
 
+	"polygrad/core/gradient"
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
 )
@@ -46,5 +47,21 @@ func TestResultsAreNotCopied(t *testing.T) {
 				t.Errorf("%d temporaries, expected %d\n%s", n, c.temporaries, s.Dump())
 			}
 		})
+	}
+}
+
+// Views that are stored in the same order are stored once: what each position of a window takes of a turned product.
+func TestEqualKernelsAreOne(t *testing.T) {
+	g := newGraph(t)
+	x := g.in(48, 64)
+	y := g.ok(tensor.Sum(times(g.ok(tensor.Unfold(x, 0, 3, 1)).ReduceAxes(uop.Add, 2).Reshape(uop.ShapeOf(46, 64)), g.in(33, 64)).Sin(), nil, false))
+	grads, err := gradient.Of(y, []*uop.UOp{x}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, _ := g.decided(options, grads[0])
+	g.expect(s, 8)
+	if n := count(s, uop.Store); n != 8 {
+		t.Errorf("%d stores, expected one in each kernel", n)
 	}
 }

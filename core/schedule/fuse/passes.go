@@ -176,6 +176,7 @@ func (f *fuser) makeKernels() bool {
 	for i, k := range s.Kernels {
 		f.groups = append(f.groups, f.newGroup(k, []int{i}))
 	}
+	f.dropEqual()
 	return true
 }
 

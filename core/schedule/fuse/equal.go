@@ -1,0 +1,70 @@
+package fuse
+
+import (
+	"slices"
+
+	"polygrad/core/uop"
+)
+
+// dropEqual drops kernels that store in a temporary what one before them stores in another, as the views of a gradient that each position of a
+// window needs: who reads it reads the first.
+func (f *fuser) dropEqual() {
+	writers, first, to := make([]int, len(f.slots)), map[*uop.UOp][]int{}, map[int]int{}
+	for i, k := range f.s.Kernels {
+		for _, slot := range k.Bufs {
+			if f.groups[i].writes.has(slot) {
+				writers[slot]++
+			}
+		}
+	}
+	renamed := func(slots []int) []int {
+		out := slices.Clone(slots)
+		for i, slot := range out {
+			if other, ok := to[slot]; ok {
+				out[i] = other
+			}
+		}
+		return out
+	}
+	for i, g := range f.groups {
+		if g.body == nil || len(g.body.stores) != 1 {
+			continue
+		}
+		slot, k := g.body.stores[0].slot, f.s.Kernels[i]
+		if s := f.slots[slot]; s.Input >= 0 || s.Output >= 0 || writers[slot] != 1 {
+			continue
+		}
+		j := slices.IndexFunc(first[k.AST], func(j int) bool {
+			to[slot] = f.groups[j].body.stores[0].slot
+			if slices.Equal(renamed(k.Bufs), renamed(f.s.Kernels[j].Bufs)) &&
+				!slices.ContainsFunc(f.groups[j:i], func(x *group) bool { return overlap(x.writes, g.reads) }) {
+				return true
+			}
+			delete(to, slot)
+			return false
+		})
+		if j < 0 {
+			first[k.AST] = append(first[k.AST], i)
+		}
+	}
+	if len(to) == 0 {
+		return
+	}
+	dropped := func(b *body) bool {
+		_, found := to[b.stores[0].slot]
+		return found
+	}
+	var groups []*group
+	for i, k := range f.s.Kernels {
+		if b := f.groups[i].body; b != nil && dropped(b) {
+			continue
+		}
+		if bufs := renamed(k.Bufs); !slices.Equal(bufs, k.Bufs) {
+			k.Bufs = bufs
+			groups = append(groups, f.newGroup(k, []int{i}))
+		} else {
+			groups = append(groups, f.groups[i])
+		}
+	}
+	f.groups, f.changed = groups, true
+}
