@@ -83,7 +83,7 @@ func (f *fuser) repeated(b *body, shortest int64) []rowValue {
 	values := b.values()
 	work := f.o.Machine.workOfValues(values)
 	divisions := divisionsOf(values)
-	costly := func(u *uop.UOp) bool { return work[u] >= scratchWork && !divisions[u] }
+	costly := func(u *uop.UOp) bool { return work[u] >= scratchWork && !divisions[u] && !u.DType.IsBool() }
 	for _, u := range values {
 		if in := b.innerOf(u); costly(u) && len(in) == 1 && f.rowPays(rowValue{u, in[0]}, work[u]) {
 			add(rowValue{u, in[0]}, true)
