@@ -201,7 +201,7 @@ func (m *maker) fresh(k ir.Kind, lanes, depth int) *ir.Value {
 // between is a value that is made of values of other lanes.
 func (m *maker) between(k ir.Kind, lanes, depth int) *ir.Value {
 	if lanes > 1 {
-		switch m.r.IntN(6) {
+		switch m.r.IntN(7) {
 		case 0:
 			return m.New(ir.Insert, k, lanes, m.r.Uint64N(uint64(lanes)), m.value(k, lanes, depth), m.value(k, 1, depth))
 		case 1:
@@ -228,6 +228,17 @@ func (m *maker) between(k ir.Kind, lanes, depth int) *ir.Value {
 				return m.New(ir.Spread, k, lanes, pattern, m.value(k, lanes, depth))
 			}
 		case 4:
+			if n := 16 / max(k.Width(), 1); k != ir.Bool && depth > 0 && int64(lanes) >= n {
+				by := 1 + m.r.Int64N(n)
+				if by == n && int64(lanes) != 2*n {
+					by = 1
+				}
+				if m.r.IntN(2) == 0 {
+					by = -by
+				}
+				return m.New(ir.ShiftLanes, k, lanes, uint64(by), m.value(k, lanes, depth))
+			}
+		case 5:
 			if k != ir.Bool && depth > 0 {
 				vs := make([]*ir.Value, 2+m.r.IntN(6))
 				for i := range vs {

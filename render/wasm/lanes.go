@@ -196,6 +196,21 @@ func (s *selector) makeSpread(v *ir.Value) *inst {
 	return s.shuffle(x, x, 4, lanes...)
 }
 
+// makeShiftLanes moves the lanes of a vector up or down. Engines know bytes of two vectors that follow each other.
+func (s *selector) makeShiftLanes(v *ir.Value) *inst {
+	h, by := s.shape(v), int(int64(v.Bits))
+	n := 16 / h.width()
+	lanes := make([]int, n)
+	x, zero := s.value(v.Args[0]), s.constant(h, 0)
+	if by > 0 {
+		x, zero, by = zero, x, by-n
+	}
+	for i := range lanes {
+		lanes[i] = i - by
+	}
+	return s.shuffle(x, zero, n, lanes...)
+}
+
 // across combines the lanes of a vector, one half with the other until one lane is left.
 func (s *selector) across(v *ir.Value) *inst {
 	a := v.Args[0]

@@ -43,6 +43,7 @@ func init() {
 		ir.Insert:     (*selector).makeInsert,
 		ir.Transpose:  (*selector).makeTranspose,
 		ir.Spread:     (*selector).makeSpread,
+		ir.ShiftLanes: (*selector).makeShiftLanes,
 		ir.Interleave: (*selector).makeInterleave,
 		ir.AnyLane:    (*selector).across,
 		ir.Sum:        (*selector).across,

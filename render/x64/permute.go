@@ -17,6 +17,25 @@ func makeSpread(g *gen, v *ir.Value) asm.Reg {
 	return g.permute(g.use(v.Args[0]), int(v.Kind.Width()), g.size(v), vs)
 }
 
+// makeShiftLanes moves the lanes of a vector up or down.
+func makeShiftLanes(g *gen, v *ir.Value) asm.Reg {
+	from, size, width := g.use(v.Args[0]), g.size(v), int(v.Kind.Width())
+	switch by := int64(v.Bits) * int64(width); {
+	case by == 16:
+		return g.halvesOf(0, g.splat(width, v.Lanes, 0), from)
+	case by == -16:
+		return g.halvesOf(1, from, g.splat(width, v.Lanes, 0))
+	case by > 0:
+		d := g.vec()
+		g.imm(asm.VPSLLDQ, size, d, by, from)
+		return d
+	default:
+		d := g.vec()
+		g.imm(asm.VPSRLDQ, size, d, -by, from)
+		return d
+	}
+}
+
 // makeLookup takes numbers from a table of two vectors, or of one if they are equal, for a scalar one in the first lane.
 func makeLookup(g *gen, v *ir.Value) asm.Reg {
 	table := ir.Table(v.Bits)

@@ -66,6 +66,7 @@ var table = []rule{
 	{ir.Lane, ints, vector, sse, makeLane},
 	{ir.Transpose, ints | floats, vector, sse, makeTranspose},
 	{ir.Spread, ints | floats, vector, sse, makeSpread},
+	{ir.ShiftLanes, ints | floats, vector, sse, makeShiftLanes},
 	{ir.Interleave, ints | floats, vector, sse, makeInterleave},
 	{ir.Lookup, f32, both, avx512, makeLookup},
 	{ir.AnyLane, boolean, scalar, sse, makeAnyLane},

@@ -15,13 +15,18 @@ type transposed struct {
 
 // makeTranspose is one column of a square of vectors. All columns are computed when the first is needed.
 func makeTranspose(g *gen, v *ir.Value) asm.Reg {
-	for _, a := range v.Args {
+	t := g.transposition(v)
+	for _, a := range v.Args { // only now, since a row may be computed from another one
 		g.vals[a.ID].left--
 	}
-	for _, t := range g.transposed[v.Args[0]] {
-		if slices.Equal(t.rows, v.Args) {
-			return t.columns[v.Bits]
-		}
+	return t.columns[v.Bits]
+}
+
+// transposition computes all columns of the square that v is a column of, unless that is done.
+func (g *gen) transposition(v *ir.Value) transposed {
+	done := g.transposed[v.Args[0]]
+	if i := slices.IndexFunc(done, func(t transposed) bool { return slices.Equal(t.rows, v.Args) }); i >= 0 {
+		return done[i]
 	}
 	t := transposed{rows: v.Args}
 	if g.inMemoryOnly(v.Args) {
@@ -35,7 +40,7 @@ func makeTranspose(g *gen, v *ir.Value) asm.Reg {
 		t.columns = g.transpose(rows, int(v.Kind.Width()))
 	}
 	g.transposed[v.Args[0]] = append(g.transposed[v.Args[0]], t)
-	return t.columns[v.Bits]
+	return t
 }
 
 // inMemoryOnly reports whether all rows are pending loads that can be done in pieces of 16 bytes.
@@ -134,15 +139,18 @@ func (g *gen) unpack(rows []asm.Reg, size int, low, high asm.Op) []asm.Reg {
 
 // crossTwo swaps the upper half of a with the lower half of b.
 func (g *gen) crossTwo(a, b asm.Reg) (lo, hi asm.Reg) {
-	lo, hi = g.vec(), g.vec()
+	return g.halvesOf(0, a, b), g.halvesOf(1, a, b)
+}
+
+// halvesOf is half i of a and half i of b.
+func (g *gen) halvesOf(i int64, a, b asm.Reg) asm.Reg {
+	d := g.vec()
 	if g.f.AVX512 {
-		g.imm(asm.VSHUFF32X4, 32, lo, 0, a, b)
-		g.imm(asm.VSHUFF32X4, 32, hi, 3, a, b)
-		return lo, hi
+		g.imm(asm.VSHUFF32X4, 32, d, 3*i, a, b)
+	} else {
+		g.imm(asm.VPERM2F128, 32, d, 0x20+0x11*i, a, b)
 	}
-	g.imm(asm.VPERM2F128, 32, lo, 0x20, a, b)
-	g.imm(asm.VPERM2F128, 32, hi, 0x31, a, b)
-	return lo, hi
+	return d
 }
 
 // pieces are the even and the odd pieces of two registers of 64 bytes.

@@ -209,6 +209,17 @@ func (m *interpreter) compute(v *ir.Value, out []uint64) {
 		for i := range out {
 			out[i] = from[v.Bits>>(4*i)&15]
 		}
+	case ir.ShiftLanes:
+		by, group := int(int64(v.Bits)), 16/int(v.Kind.Width())
+		if by == group || by == -group {
+			group = len(out)
+		}
+		fill(0)
+		for i, x := range m.value(v.Args[0]) {
+			if to := i + by; to >= 0 && to/group == i/group {
+				out[to] = x
+			}
+		}
 	case ir.Interleave:
 		for i := range out {
 			at := int(v.Bits)*len(out) + i

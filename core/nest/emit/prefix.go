@@ -86,6 +86,31 @@ func (p *prefix) lastStep(lanes int) uint64 {
 	return uint64(lanes - 1)
 }
 
+// earlier is what a round of a running sum adds to the lanes: within 16 bytes the lane half lanes before (Kogge and Stone, 1973), in the
+// second half of 32 bytes the last lane of the first half; zero where there is none, which leaves no lane to be selected. It is nil for
+// other vectors. A zero added to -0 is harmless, since running sums start from +0.
+func (im *emitter) earlier(v *ir.Value, half int64, descending bool) *ir.Value {
+	bytes := half * v.Kind.Width()
+	if bytes > 16 || bytes == 16 && 2*half != int64(im.Lanes) {
+		return nil
+	}
+	if bytes == 16 {
+		pattern := uint64(0)
+		for lane := range int64(im.Lanes) {
+			last := lane &^ (half - 1)
+			if !descending {
+				last += half - 1
+			}
+			pattern |= uint64(last) << (4 * lane)
+		}
+		v = im.New(ir.Spread, v.Kind, im.Lanes, pattern, v)
+	}
+	if descending {
+		half = -half
+	}
+	return im.New(ir.ShiftLanes, v.Kind, im.Lanes, uint64(half), v)
+}
+
 // running is the value of the register of a running reduction after each of the steps of a vector.
 func (im *emitter) running(p *prefix, st *uop.UOp) *ir.Value {
 	for _, u := range p.updates {
@@ -99,6 +124,10 @@ func (im *emitter) running(p *prefix, st *uop.UOp) *ir.Value {
 		}
 		v = im.Splat(v)
 		for half := int64(1); half < int64(im.Lanes); half *= 2 {
+			if earlier := im.earlier(v, half, p.descending); u.Op == ir.Add && earlier != nil {
+				v = im.ALU(u.Op, k, earlier, v)
+				continue
+			}
 			pattern := uint64(0)
 			for lane := range int64(im.Lanes) {
 				from, first := lane, lane&^(2*half-1)

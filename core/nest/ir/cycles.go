@@ -125,7 +125,7 @@ func (v *Value) cycles(m *Machine) (whole, lanes float64) {
 		return cyclesReduced, 0
 	case Interleave:
 		return cyclesAcross * float64(len(v.Args)-1), 0
-	case Transpose, Spread:
+	case Transpose, Spread, ShiftLanes:
 		return cyclesAcross, 0
 	case Div, Mod, Sqrt:
 		return cyclesDivide, 0

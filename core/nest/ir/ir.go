@@ -57,6 +57,9 @@ const (
 	Transpose
 	// Spread: lane i is lane Bits>>(4*i)&15 of Args[0].
 	Spread
+	// ShiftLanes: lane i is lane i-n of Args[0] for the integer n in Bits, zero where there is none: within each 16 bytes if n lanes are less,
+	// else n lanes are 16 bytes of a vector of 32. Vectors have 16 bytes at least.
+	ShiftLanes
 	// Interleave: lane i of vector Bits of the lanes of Args in turn, which are as many vectors as Args.
 	Interleave
 	// Lookup: the entry of Table(Bits) that the low bits of the integer Args[0] select, an F32; for machines with Machine.Tables.
