@@ -23,7 +23,7 @@ func (g *gen) load(v *ir.Value) asm.Reg {
 		return g.loadReversed(v)
 	case at.Index == nil && (at.Stride == 2 && (g.f.AVX512 || at.Gate == nil) || at.Stride == -2 && at.Gate == nil) && g.whole(v):
 		return g.loadPairs(v)
-	case g.whole(v) && g.f.AVX2:
+	case g.whole(v) && g.f.AVX512:
 		return g.gather(v)
 	}
 	return g.loadLanes(v)
