@@ -528,7 +528,7 @@ func (u *UOp) BufUOp() *UOp {
 // IdentityElement is the value that leaves op unchanged: 0 for ADD, 1 for MUL, the least value for MAX.
 func IdentityElement(op Op, dt *DType) Const {
 	switch op {
-	case Add:
+	case Add, Or:
 		return Int(0).As(dt)
 	case Mul:
 		return Int(1).As(dt)

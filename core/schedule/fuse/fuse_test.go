@@ -34,6 +34,11 @@ func (g graph) in(dims ...int64) *uop.UOp {
 	return g.NewBuffer("CPU", s.MaxNumel(), uop.Float32).Reshape(s)
 }
 
+func (g graph) bools(dims ...int64) *uop.UOp {
+	s := uop.ShapeOf(dims...)
+	return g.NewBuffer("CPU", s.MaxNumel(), uop.Bool).Reshape(s)
+}
+
 // fused is the schedule of some outputs after kernels were merged.
 func (g graph) fused(o fuse.Options, outs ...*uop.UOp) *schedule.Schedule {
 	g.Helper()

@@ -61,6 +61,8 @@ var Passes = []schedule.Pass[*fuser]{
 		Run: (*fuser).splitLoops, Needs: runnable, Leaves: runnable},
 	{Name: "store operands", Reason: "what a kernel would load element by element is stored in order first, where the kernels as they are laid out take less time",
 		Run: (*fuser).storeOperands, Needs: runnable, Leaves: runnable},
+	{Name: "reduce words", Reason: "any and all of stored bools combine a word of them at once",
+		Run: (*fuser).reduceWords, Needs: runnable, Leaves: runnable},
 	{Name: "row functions", Reason: "functions of one number of each row, such as its sum, run in full vectors, in a kernel of their own, where one lane would take longer",
 		Run: (*fuser).cutRowFunctions, Needs: runnable, Leaves: runnable},
 	{Name: "scratch rows", Reason: "functions that several loops over a row use are computed once, into scratch memory",
@@ -74,7 +76,7 @@ var Passes = []schedule.Pass[*fuser]{
 // notOnGPUs are the passes that make kernels with sequential loops or scratch memory, or that fill vectors.
 var notOnGPUs = map[string]bool{
 	"moves": true, "unroll choices": true, "pair words": true, "short rows": true, "store common": true, "scatter sums": true, "masked blocks": true, "split loops": true, "store operands": true,
-	"row functions": true, "scratch rows": true,
+	"reduce words": true, "row functions": true, "scratch rows": true,
 }
 
 // PassNames are the names of all passes, and of the print of decisions.

@@ -86,6 +86,7 @@ func TestEveryPassIsNeeded(t *testing.T) {
 			return []*uop.UOp{g.ok(tensor.Unfold(rolled, 1, 3, 1)).ReduceAxes(uop.Add, 2)}
 		},
 		func(g graph) []*uop.UOp { return []*uop.UOp{g.sorted(100)} },
+		func(g graph) []*uop.UOp { return []*uop.UOp{reduced(g.bools(64, 96), uop.Max, 0)} },
 		choice, butterfly,
 		func(g graph) []*uop.UOp {
 			seed := g.NewBuffer("CPU", 3, uop.Uint32).Reshape(uop.ShapeOf(3))
