@@ -26,6 +26,19 @@ func (f *fuser) dropEqual() {
 		}
 		return out
 	}
+	twice := func(slots []int) bool {
+		sorted := slices.Sorted(slices.Values(slots))
+		return len(slices.Compact(sorted)) < len(slots)
+	}
+	// A kernel that is not made again has an argument for each slot, and a GPU takes no buffer twice.
+	clashes := func() bool {
+		for i, k := range f.s.Kernels {
+			if b := f.groups[i].body; twice(renamed(k.Bufs)) && (b == nil || noLoopOrder(b)) {
+				return true
+			}
+		}
+		return false
+	}
 	for i, g := range f.groups {
 		if g.body == nil || len(g.body.stores) != 1 {
 			continue
@@ -37,7 +50,7 @@ func (f *fuser) dropEqual() {
 		j := slices.IndexFunc(first[k.AST], func(j int) bool {
 			to[slot] = f.groups[j].body.stores[0].slot
 			if slices.Equal(renamed(k.Bufs), renamed(f.s.Kernels[j].Bufs)) &&
-				!slices.ContainsFunc(f.groups[j:i], func(x *group) bool { return overlap(x.writes, g.reads) }) {
+				!slices.ContainsFunc(f.groups[j:i], func(x *group) bool { return overlap(x.writes, g.reads) }) && !clashes() {
 				return true
 			}
 			delete(to, slot)
@@ -61,7 +74,11 @@ func (f *fuser) dropEqual() {
 		}
 		if bufs := renamed(k.Bufs); !slices.Equal(bufs, k.Bufs) {
 			k.Bufs = bufs
-			groups = append(groups, f.newGroup(k, []int{i}))
+			g := f.newGroup(k, []int{i})
+			if twice(bufs) {
+				g.kernel = nil
+			}
+			groups = append(groups, g)
 		} else {
 			groups = append(groups, f.groups[i])
 		}

@@ -223,9 +223,12 @@ func checkKernels(f *fuser) error {
 				}
 			}
 		}
-		for i := range g.kernel.Bufs {
+		for i, slot := range g.kernel.Bufs {
 			if !params[i] {
 				return fmt.Errorf("group %v has %d buffers, PARAM %d is not in the kernel", g.kernels, len(g.kernel.Bufs), i)
+			}
+			if slices.Contains(g.kernel.Bufs[:i], slot) { // a GPU takes no buffer twice
+				return fmt.Errorf("group %v has slot %d twice", g.kernels, slot)
 			}
 		}
 		for i := range len(numbers) {
