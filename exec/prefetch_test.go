@@ -42,21 +42,49 @@ func TestLargeEpilogueOperandsArePrefetched(t *testing.T) {
 		rows int64
 		want bool
 	}{{512, true}, {64, false}} {
-		m := ir.AVX512
-		m.L2 = 100 << 10
-		d := &nests{everyChoice: everyChoice{t: t, m: m, target: lower.Native()}}
-		g := symbolic.NewGraph()
-		in := func(dims ...int64) *uop.UOp {
-			s := uop.ShapeOf(dims...)
-			return g.NewBuffer("CPU", s.Numel().N, uop.Float32).Reshape(s)
+		v := func(in func(...int64) *uop.UOp) *uop.UOp {
+			return must(tensor.Add(must(tensor.MatMul(in(c.rows, 80), in(80, 64))), in(c.rows, 64)))
 		}
-		v := must(tensor.Add(must(tensor.MatMul(in(c.rows, 80), in(80, 64))), in(c.rows, 64)))
-		out := g.NewBuffer("CPU", c.rows*64, uop.Float32)
-		if _, err := exec.New(d).Compile(g.Sink(nil, out.Store(v.Reshape(uop.ShapeOf(c.rows*64))))); err != nil {
-			t.Fatal(err)
-		}
-		if len(d.made) != 1 || fetches(d.made[0].Root) != c.want {
-			t.Errorf("%d rows: %d kernels, fetching is %v, expected 1 and %v", c.rows, len(d.made), fetches(d.made[0].Root), c.want)
+		if got := prefetches(t, v); got != c.want {
+			t.Errorf("%d rows: fetching is %v, expected %v", c.rows, got, c.want)
 		}
 	}
+}
+
+// TestRowsOfTheNextTileArePrefetched compiles convolutions, whose tiles read some bytes of the rows of all channels: those of the next tile
+// are fetched ahead if the images are larger than the second cache, and it holds what two tiles read.
+func TestRowsOfTheNextTileArePrefetched(t *testing.T) {
+	for _, c := range []struct {
+		channels, length int64
+		want             bool
+	}{{32, 2000, true}, {32, 200, false}, {4000, 2000, false}} {
+		v := func(in func(...int64) *uop.UOp) *uop.UOp {
+			return must(tensor.Conv(in(1, c.channels, c.length), in(24, c.channels, 5), nil, 1, tensor.Window{}))
+		}
+		if got := prefetches(t, v); got != c.want {
+			t.Errorf("%d channels of %d: fetching is %v, expected %v", c.channels, c.length, got, c.want)
+		}
+	}
+}
+
+// prefetches reports whether the one kernel of a value prefetches, with a second cache of 100 KiB.
+func prefetches(t *testing.T, of func(in func(...int64) *uop.UOp) *uop.UOp) bool {
+	t.Helper()
+	m := ir.AVX512
+	m.L2, m.Stream = 100<<10, 8<<20
+	d := &nests{everyChoice: everyChoice{t: t, m: m, target: lower.Native()}}
+	g := symbolic.NewGraph()
+	v := of(func(dims ...int64) *uop.UOp {
+		s := uop.ShapeOf(dims...)
+		return g.NewBuffer("CPU", s.Numel().N, uop.Float32).Reshape(s)
+	})
+	n := v.Shape().Numel().N
+	out := g.NewBuffer("CPU", n, uop.Float32)
+	if _, err := exec.New(d).Compile(g.Sink(nil, out.Store(v.Reshape(uop.ShapeOf(n))))); err != nil {
+		t.Fatal(err)
+	}
+	if len(d.made) != 1 {
+		t.Errorf("%d kernels, expected 1", len(d.made))
+	}
+	return fetches(d.made[0].Root)
 }

@@ -27,6 +27,7 @@ func Kernel(name string, p *plan.Kernel) (k *ir.Kernel, err error) {
 
 // body emits the parts of a region in order, for unrolled copies of one iteration.
 func (im *emitter) body(r *analysis.Region, copies []*env) {
+	im.prefetchNextTile(r, copies[0])
 	for _, p := range r.Parts {
 		if p.Sub != nil {
 			if !im.planned.Online.Skips(p.Sub) {

@@ -78,6 +78,29 @@ func (im *emitter) prefetchWindows(p *openBand, around *env) {
 	im.env = outer
 }
 
+// prefetchNextTile prefetches what an iteration of a tile's sums reads in the next tile. What this tile and the next one share is there.
+func (im *emitter) prefetchNextTile(r *analysis.Region, e *env) {
+	n := im.planned.ReductionOf[r]
+	if n == nil || n.NextTile == nil || im.at == nil {
+		return
+	}
+	outer := im.env
+	im.env = newEnv(e)
+	im.begin(r)
+	for _, u := range n.NextTile {
+		t := im.target(u.Src[0])
+		l := im.addressOf(t.index)
+		if l.lane < 1 || l.index != nil {
+			continue
+		}
+		tile := im.at.Vec.Tile() * l.lane
+		for at := int64(0); at < tile; at += plan.Line / t.buf.Kind.Size() {
+			im.Prefetch(&ir.Place{Buf: t.buf, Terms: l.terms, Off: l.off + 2*tile + at})
+		}
+	}
+	im.env = outer
+}
+
 // begin sets the loops of a region to their first iteration.
 func (im *emitter) begin(r *analysis.Region) {
 	for _, in := range r.Loops() {

@@ -135,6 +135,7 @@ func (pl *planner) finish(p, around *Band) {
 	p.planWindows(pl, around)
 	p.planStreams(pl)
 	p.planPrefetch(pl)
+	p.planNextTile(pl)
 	p.recordWays(pl)
 }
 
@@ -174,6 +175,8 @@ type Reduction struct {
 	siblings int64
 	// Ahead are the loads of a vectorized loop that are prefetched, AheadBytes before they are needed.
 	Ahead []*uop.UOp
+	// NextTile are the loads of rows of a tile that lie apart, each iteration another: those of the next tile are prefetched.
+	NextTile []*uop.UOp
 }
 
 // reduction plans a reduction loop and the loops inside; around is the enclosing band, nil for none.
@@ -586,5 +589,48 @@ func (pl *planner) planAhead(n *Reduction) {
 		if s := pl.Slopes(n.Loop.Rng).Of(index); s.Step == 1 && !s.Irregular {
 			n.Ahead = append(n.Ahead, a.U)
 		}
+	}
+}
+
+// planNextTile finds the loads of a tile's sums along its vectors that read some bytes of many rows: there are more rows than the hardware
+// follows, and what follows in each is needed by the next tile. The second cache holds what both read, or it would be lost until then.
+func (p *Band) planNextTile(pl *planner) {
+	const mostStep = 4
+	n := len(p.Levels)
+	if pl.m.Stream == 0 || p.Rows == nil || p.Product != nil || p.Levels[n-1].Kind != Tiles || p.Levels[n-1].Axis != p.Vec {
+		return
+	}
+	along, found := pl.Slopes(p.Vec.Region.Rng), map[*uop.UOp]bool{}
+	for _, q := range p.Packs {
+		found[q.U] = true
+	}
+	var visit func(r *analysis.Region, rows int64)
+	visit = func(r *analysis.Region, rows int64) {
+		rows *= r.Trip()
+		for _, in := range r.Loops() {
+			visit(in, rows)
+		}
+		sum := pl.ReductionOf[r]
+		if sum == nil || sum.Form != Sequential && sum.Form != Unrolled || r.Trip() < 0 {
+			return
+		}
+		across := pl.Slopes(r.Rng)
+		for _, a := range r.Accesses(1, nil) {
+			b, index, _, ok := pl.AddressOf(a.U.Src[0])
+			if !ok || b == nil || found[a.U] || a.U.Op != uop.Load || b.Param < 0 || b.Size*b.Kind.Size() <= pl.m.L2 {
+				continue
+			}
+			s, next := across.Of(index), along.Of(index)
+			if s.Irregular || max(s.Step, -s.Step)*b.Kind.Size() < Line || next.Irregular || next.Step < 1 || next.Step > mostStep {
+				continue
+			}
+			if two := 2 * rows * (p.Vec.Tile()*next.Step*b.Kind.Size() + Line); two > 0 && two <= pl.m.L2 {
+				found[a.U] = true
+				sum.NextTile = append(sum.NextTile, a.U)
+			}
+		}
+	}
+	for _, r := range p.Leaf.Loops() {
+		visit(r, 1)
 	}
 }
