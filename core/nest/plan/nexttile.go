@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"slices"
+
 	"polygrad/core/nest/analysis"
 	"polygrad/core/uop"
 )
@@ -36,7 +38,8 @@ func (p *Band) planNextTile(pl *planner) {
 			if next.Irregular || next.Step < 1 || next.Step > mostStep || pl.distance(index, r)*size < Line {
 				continue
 			}
-			if pl.staysInL2(index, size, 2*(p.Vec.Tile()*next.Step*size+Line), loops) {
+			far := func(in *analysis.Region) bool { return pl.distance(index, in)*size >= longStride } // nearer rows are followed
+			if slices.ContainsFunc(loops, far) && pl.staysInL2(index, size, 2*(p.Vec.Tile()*next.Step*size+Line), loops) {
 				found[a.U] = true
 				sum.NextTile = append(sum.NextTile, a.U)
 			}
