@@ -525,7 +525,7 @@ func (u *UOp) BufUOp() *UOp {
 	return s
 }
 
-// IdentityElement is the value that leaves op unchanged: 0 for ADD, 1 for MUL, the least value for MAX.
+// IdentityElement is the value that leaves op unchanged: 0 for ADD and OR, 1 for MUL, the least value for MAX.
 func IdentityElement(op Op, dt *DType) Const {
 	switch op {
 	case Add, Or:

@@ -99,20 +99,20 @@ type laneAccess struct {
 // laneAccess prepares an access. Loads behind closed gates take index 0 if that is always allowed.
 func (g *gen) laneAccess(at *ir.Place, loads bool) laneAccess {
 	a := laneAccess{g: g, at: at, base: g.address(at, 0)}
-	first := false
+	zeroed := false // the index, where the gate is closed
 	if at.Index != nil {
 		if a.base.Index != 0 {
 			a.base = g.lea(a.base)
 		}
 		a.index = g.use(at.Index)
-		if first = loads && at.Gate != nil && at.Gate.Lanes > 1 && !g.f.AVX512 && g.zeroIsInside(at); first {
+		if zeroed = loads && at.Gate != nil && at.Gate.Lanes > 1 && !g.f.AVX512 && g.zeroIsInside(at); zeroed {
 			open, d := g.useForm(at.Gate, int(at.Index.Kind.Width())), g.vec()
 			g.ins(asm.VPAND, g.size(at.Index), d, a.index, open)
 			a.index = d
 		}
 	}
 	switch {
-	case first:
+	case zeroed:
 	case at.Gate == nil:
 	case at.Gate.Lanes == 1:
 		a.gate, a.plain = g.use(at.Gate), true

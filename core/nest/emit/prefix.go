@@ -124,9 +124,11 @@ func (im *emitter) running(p *prefix, st *uop.UOp) *ir.Value {
 		}
 		v = im.Splat(v)
 		for half := int64(1); half < int64(im.Lanes); half *= 2 {
-			if earlier := im.earlier(v, half, p.descending); u.Op == ir.Add && earlier != nil {
-				v = im.ALU(u.Op, k, earlier, v)
-				continue
+			if u.Op == ir.Add {
+				if earlier := im.earlier(v, half, p.descending); earlier != nil {
+					v = im.ALU(u.Op, k, earlier, v)
+					continue
+				}
 			}
 			pattern := uint64(0)
 			for lane := range int64(im.Lanes) {

@@ -113,6 +113,9 @@ func (p *Band) printSums(s *strings.Builder, k *Kernel, around *analysis.Region)
 		if len(n.Ahead) > 0 {
 			fmt.Fprintf(s, ", %d streams ahead", len(n.Ahead))
 		}
+		if len(n.NextTile) > 0 {
+			fmt.Fprintf(s, ", rows of the next tile are prefetched for %d loads", len(n.NextTile))
+		}
 		if q := p.Workgroup.Of(r); q != nil {
 			fmt.Fprintf(s, " of %d steps", q.Stage)
 			for _, o := range q.Operands {
