@@ -208,6 +208,8 @@ func TestDecisions(t *testing.T) {
 	dot.DotBF16, dot.DotI8 = true, true
 	split := dot
 	split.SplitF32 = true
+	streams := ir.AVX2
+	streams.Stream = big.Stream
 	threads := big
 	threads.Threads = 8
 	wasm2 := ir.Wasm
@@ -364,6 +366,11 @@ func TestDecisions(t *testing.T) {
 
 		{"sums of rows from memory", big, "", sumColumns(3072, 2048), "1 streams ahead"},
 		{"of rows in the caches", big, "", sumColumns(3071, 2048), "!ahead"},
+		{"several rows from memory at once", streams, "", sumColumns(3072, 2048), "tiles of 8 x 1"},
+		{"which need no prefetch", streams, "", sumColumns(3072, 2048), "!ahead"},
+		{"not from the caches", streams, "", sumColumns(3071, 2048), "!tiles of 8"},
+		{"nor rows of less than two pages", streams, "", sumColumns(6144, 2047), "!tiles of 8"},
+		{"fewer of longer rows, for two sums of each lane", streams, "", sumColumns(512, 1<<14), "tiles of 4 x 1"},
 
 		{"bf16 product", dot, "", matmul(uop.BFloat16, 64, 64, 64), "dot of bf16 and bf16"},
 		{"bf16 product of too few rows", dot, "", matmul(uop.BFloat16, 7, 64, 64), "!dot of"},

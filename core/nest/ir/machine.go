@@ -39,6 +39,9 @@ type Machine struct {
 	Pages int64
 	// Stream is the size in bytes from which a buffer is written by non-temporal stores, 0 for never.
 	Stream int64
+	// RowStreams is the number of long rows that are read from memory at once: as many streams of loads as reach its bandwidth. 0: one stream
+	// does.
+	RowStreams int64
 	// Threads is how many threads share a run.
 	Threads int
 	// Invocations: the machine is a GPU. In a kernel without vectors each iteration of the parallel loops is a work item, run by one
@@ -62,7 +65,7 @@ type Machine struct {
 var (
 	AVX512 = Machine{Name: "avx512", Lanes: 16, WideLanes: 8, Vectors: 32, Pointers: 12, Masks: true, MaskedSize: 1, FMA: true, F16C: true, Scale: true, Rotate: true, Tables: true,
 		L1: 32 << 10, L2: 1 << 20, L3: 1 << 20, Pages: 1 << 10, Threads: 1}
-	AVX2 = Machine{Name: "avx2", Lanes: 8, WideLanes: 4, Vectors: 16, Pointers: 12, Masks: true, MaskedSize: 4, FMA: true, F16C: true,
+	AVX2 = Machine{Name: "avx2", Lanes: 8, WideLanes: 4, Vectors: 16, Pointers: 12, Masks: true, MaskedSize: 4, FMA: true, F16C: true, RowStreams: 8,
 		L1: 32 << 10, L2: 256 << 10, L3: 1 << 20, Pages: 1 << 10, Threads: 1}
 	SSE4 = Machine{Name: "sse4", Lanes: 4, WideLanes: 2, Vectors: 16, Pointers: 12, L1: 32 << 10, L2: 256 << 10, L3: 1 << 20, Pages: 1 << 10, Threads: 1}
 	// Wasm is WebAssembly with vectors of 128 bits, on processors that have 16 registers for them, as wazero compiles it.

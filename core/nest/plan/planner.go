@@ -223,7 +223,7 @@ func (pl *planner) reduction(r *analysis.Region, around *Band) {
 	switch {
 	case n.Form == Sequential && pl.goesOnInVectors(r):
 		n.Form = AroundVectors
-	case n.Form == Along || n.Form == AlongUnknown:
+	case (n.Form == Along || n.Form == AlongUnknown) && around.copies() == 1:
 		pl.planAhead(n)
 	}
 	for _, in := range r.Loops() {
@@ -582,12 +582,18 @@ const AheadBytes = 16 << 10
 // the time, the 16 MiB of which half is in the caches 0.7 to 1; streams of up to 8 MiB take longer.
 func (pl *planner) planAhead(n *Reduction) {
 	for _, a := range n.Loop.Accesses(1, nil) {
-		b, index, gate, ok := pl.AddressOf(a.U.Src[0])
-		if !ok || b == nil || gate != nil || a.U.Op != uop.Load || b.Param < 0 || pl.m.Stream == 0 || b.Size*b.Kind.Size() < pl.m.Stream/4*3 {
-			continue
-		}
-		if s := pl.Slopes(n.Loop.Rng).Of(index); s.Step == 1 && !s.Irregular {
+		if pl.streams(n.Loop, a.U) {
 			n.Ahead = append(n.Ahead, a.U)
 		}
 	}
+}
+
+// streams reports whether a loop loads adjacent elements of a buffer that the caches do not hold.
+func (pl *planner) streams(r *analysis.Region, u *uop.UOp) bool {
+	b, index, gate, ok := pl.AddressOf(u.Src[0])
+	if !ok || b == nil || gate != nil || u.Op != uop.Load || b.Param < 0 || pl.m.Stream == 0 || b.Size*b.Kind.Size() < pl.m.Stream/4*3 {
+		return false
+	}
+	s := pl.Slopes(r.Rng).Of(index)
+	return s.Step == 1 && !s.Irregular
 }
