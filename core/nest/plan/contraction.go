@@ -122,6 +122,9 @@ const rowsAtOnce = 4
 // shortRow is the length of a row in bytes below which starting and ending its sum dominates the time.
 const shortRow = 1 << 10
 
+// oneStream is the length in bytes up to which the hardware takes rows that follow each other, read together, for one stream.
+const oneStream = 1 << 10
+
 // streamedRow is the length of a row in bytes from which on the hardware prefetches it well beside other rows.
 const streamedRow = 8 << 10
 
@@ -137,17 +140,18 @@ func (pl *planner) rowsAtOnce(p *Band, k *analysis.Region, acc []analysis.Access
 	if pl.Lanes == pl.m.WideLanes {
 		size = 8
 	}
-	row := k.Trip() * size
+	row, single := k.Trip()*size, len(p.Leaf.Loops()) == 1
+	memory := single && slices.ContainsFunc(acc, func(a analysis.Access) bool { return pl.streams(k, a.U) })
 	switch {
 	case row < 0:
 		return
-	case row <= shortRow || len(p.Leaf.Loops()) > 1 && row*rows.Count <= pl.m.L2:
-	case len(p.Leaf.Loops()) == 1 && row >= streamedRow && slices.ContainsFunc(acc, func(a analysis.Access) bool { return pl.streams(k, a.U) }):
+	case memory && row >= streamedRow:
 		units = pl.m.RowStreams / int64(len(k.Updates))
 		if k.Trip() > longChain*int64(pl.Lanes) {
 			units /= 2
 		}
-	default:
+		p.rowStreams = units > 1 && rows.Count >= 2*units
+	case memory && units*row >= oneStream || row > shortRow && (single || row*rows.Count > pl.m.L2):
 		return
 	}
 	if !rows.Dynamic && rows.Count >= 2*units {

@@ -49,7 +49,7 @@ func (pl *planner) streamedRows(k *analysis.Region, rows *Axis, acc []analysis.A
 	}
 	n := alongRows(rows.Count)
 	switch {
-	case k.Trip() < 0 || streamed <= pl.m.L2 || n*row <= 1<<10:
+	case k.Trip() < 0 || streamed <= pl.m.L2 || n*row <= oneStream:
 		return n
 	case shared <= pl.m.L1/4:
 		return 1

@@ -74,6 +74,8 @@ type Band struct {
 	interleavedAlong *Axis
 	Streams          map[*uop.UOp]int64
 	Prefetch         []*uop.UOp
+	// rowStreams: each row of a tile is a stream of loads from memory, which needs no prefetch.
+	rowStreams bool
 	// NextRow are the loads whose next row, that of the next iteration of the walked axis RowsOf, is prefetched.
 	NextRow []*uop.UOp
 	RowsOf  *Axis

@@ -223,7 +223,7 @@ func (pl *planner) reduction(r *analysis.Region, around *Band) {
 	switch {
 	case n.Form == Sequential && pl.goesOnInVectors(r):
 		n.Form = AroundVectors
-	case (n.Form == Along || n.Form == AlongUnknown) && around.copies() == 1:
+	case (n.Form == Along || n.Form == AlongUnknown) && (around == nil || !around.rowStreams):
 		pl.planAhead(n)
 	}
 	for _, in := range r.Loops() {
