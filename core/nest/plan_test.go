@@ -241,7 +241,7 @@ func TestDecisions(t *testing.T) {
 		{"but in code of limited size", ir.Wasm, "", sigmoids(16), "tiles of 2 x 4"},
 		{"stores around the caches", big, "", elements(8 << 20), "1 around the caches"},
 		{"stores into the caches", big, "", elements(8<<20 - 64), " 0 around the caches"},
-		{"rows in reverse order are prefetched", big, "", flipped(7<<10, 1<<10), "the next rows of axis 1 are prefetched for 1 loads"},
+		{"rows in reverse order are prefetched", big, "", flipped(7<<10, 1<<10), "prefetch of next rows"},
 		{"and stored around the caches", big, "", flipped(7<<10, 1<<10), "1 around the caches"},
 		{"not if they fit into them", big, "", flipped(7<<10-1, 1<<10), "!next rows"},
 		{"nor for threads, which have more", threads, "", flipped(7<<10, 1<<10), "!next rows"},
@@ -252,7 +252,7 @@ func TestDecisions(t *testing.T) {
 		{"parts of rows in their order", big, "", func(in inputs) *uop.UOp {
 			return in(f32, 1<<13, 1<<10).Shrink([]uop.Pair{{Hi: uop.N(1 << 13)}, {Hi: uop.N(1000)}}).ContiguousOp()
 		}, "!next rows"},
-		{"windows across lines are prefetched", big, "", pooled(2048), "a window is prefetched by 448 bytes"},
+		{"windows across lines are prefetched", big, "", pooled(2048), "prefetch of windows, 448 bytes"},
 		{"not those that the caches hold", big, "", pooled(2000), "!window"},
 		{"nor streams of whole vectors", big, "", func(in inputs) *uop.UOp {
 			return must(tensor.Max(in(f32, 1<<15, 4, 64), []int{1}, false))
@@ -360,14 +360,14 @@ func TestDecisions(t *testing.T) {
 			return must(tensor.MatMul(in(f32, 8, 64, 4096), in(f32, 8, 4096, 64)))
 		}, "!split the sum"},
 
-		{"prefetch", big, "", biased(1024, 64, 1024), "1 prefetches"},
-		{"sums too short for prefetch", big, "", biased(1024, 63, 1024), " 0 prefetches"},
-		{"matrix in the caches", big, "", biased(256, 64, 1024), " 0 prefetches"},
+		{"prefetch", big, "", biased(1024, 64, 1024), "prefetch of operands of the epilogue"},
+		{"sums too short for prefetch", big, "", biased(1024, 63, 1024), "!prefetch"},
+		{"matrix in the caches", big, "", biased(256, 64, 1024), "!prefetch"},
 
-		{"sums of rows from memory", big, "", sumColumns(3072, 2048), "1 streams ahead"},
-		{"of rows in the caches", big, "", sumColumns(3071, 2048), "!ahead"},
+		{"sums of rows from memory", big, "", sumColumns(3072, 2048), "prefetch of streams"},
+		{"of rows in the caches", big, "", sumColumns(3071, 2048), "!streams"},
 		{"several rows from memory at once", streams, "", sumColumns(3072, 2048), "tiles of 8 x 1"},
-		{"which need no prefetch", streams, "", sumColumns(3072, 2048), "!ahead"},
+		{"which need no prefetch", streams, "", sumColumns(3072, 2048), "!prefetch"},
 		{"not from the caches", streams, "", sumColumns(3071, 2048), "!tiles of 8"},
 		{"nor rows of less than two pages", streams, "", sumColumns(6144, 2047), "!tiles of 8"},
 		{"fewer of longer rows, for two sums of each lane", streams, "", sumColumns(512, 1<<14), "tiles of 4 x 1"},

@@ -9,6 +9,9 @@ type Slope struct {
 	Irregular bool
 }
 
+// Contiguous reports whether each iteration advances by one.
+func (s Slope) Contiguous() bool { return s.Step == 1 && !s.Irregular }
+
 // Slopes caches the slopes of values along one range.
 type Slopes struct {
 	rng   *uop.UOp

@@ -479,7 +479,7 @@ func (im *emitter) tile(p *openBand, es []*env) {
 	if p.work != nil {
 		p.work(copies)
 	} else {
-		im.prefetch(p.Band.Prefetch, copies, 0)
+		im.prefetch(p.Leaf, plan.Epilogue, copies)
 		im.prefetchNextRow(p, copies)
 		im.body(p.Leaf, copies)
 	}

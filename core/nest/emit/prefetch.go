@@ -4,20 +4,19 @@ import (
 	"polygrad/core/nest/analysis"
 	"polygrad/core/nest/ir"
 	"polygrad/core/nest/plan"
-	"polygrad/core/uop"
 )
 
-// prefetch prefetches what loads read, so many bytes ahead, one cache line at a time.
-func (im *emitter) prefetch(loads []*uop.UOp, copies []*env, ahead int64) {
+// prefetch prefetches what copies of an iteration read, by a rule, one cache line at a time.
+func (im *emitter) prefetch(r *analysis.Region, rule plan.PrefetchRule, copies []*env) {
 	type place struct {
 		buf  *ir.Buffer
 		line int64
 	}
 	asked := map[place]bool{}
-	for _, u := range loads {
+	for _, q := range im.planned.PrefetchesBy(rule, r) {
 		for _, e := range copies {
 			im.env = e
-			t := im.target(u.Src[0])
+			t := im.target(q.Load.Src[0])
 			l := im.addressOf(t.index)
 			if l.lane != 1 || l.index != nil {
 				break // the remainder is scalar
@@ -25,7 +24,7 @@ func (im *emitter) prefetch(loads []*uop.UOp, copies []*env, ahead int64) {
 			size := t.buf.Kind.Size()
 			if at := (place{t.buf, l.off * size / plan.Line}); !asked[at] {
 				asked[at] = true
-				im.Prefetch(&ir.Place{Buf: t.buf, Terms: l.terms, Off: l.off + ahead/size})
+				im.Prefetch(&ir.Place{Buf: t.buf, Terms: l.terms, Off: l.off + q.Ahead/size})
 			}
 		}
 	}
@@ -34,68 +33,58 @@ func (im *emitter) prefetch(loads []*uop.UOp, copies []*env, ahead int64) {
 // prefetchNextRow prefetches what loads read in the next iteration around a tile. The places of rows may be loaded: behind the last iteration
 // none are.
 func (im *emitter) prefetchNextRow(p *openBand, copies []*env) {
-	if p.NextRow == nil {
+	if im.planned.PrefetchesBy(plan.NextRow, p.Leaf) == nil {
 		return
 	}
-	rng := p.RowsOf.Region.Rng
+	rows := p.Levels[len(p.Levels)-2].Axis.Region
 	next := inside(copies)
 	for _, e := range next {
-		at, _ := e.linear(rng)
+		at, _ := e.linear(rows.Rng)
 		at.off++
 		im.env = e.outer
-		last := im.Do(ir.Add, ir.I64, im.count(p.RowsOf.Region), im.Int(ir.I64, -1))
+		last := im.Do(ir.Add, ir.I64, im.count(rows), im.Int(ir.I64, -1))
 		v := im.valueOf(at, ir.I64)
 		v = im.ALU(ir.Where, ir.I64, im.Do(ir.Less, ir.Bool, v, last), v, last)
-		e.linears.set(rng, linear{terms: []ir.Term{{V: v, Coef: 1}}})
+		e.linears.set(rows.Rng, linear{terms: []ir.Term{{V: v, Coef: 1}}})
 	}
-	im.prefetch(p.NextRow, next, 0)
+	im.prefetch(p.Leaf, plan.NextRow, next)
 }
 
 // prefetchWindows prefetches what an iteration of a walked axis adds to windows, some iterations ahead.
 func (im *emitter) prefetchWindows(p *openBand, around *env) {
-	if p.Windows == nil {
-		return
-	}
-	outer := im.env
-	im.env = newEnv(around)
+	first := newEnv(around)
 	for _, a := range p.Axes {
 		if !a.Plain() {
-			im.env.linears.set(a.Region.Rng, linear{})
+			first.linears.set(a.Region.Rng, linear{})
 		}
 	}
-	im.begin(p.Leaf)
-	for _, w := range p.Windows {
-		t := im.target(w.U.Src[0])
-		l := im.addressOf(t.index)
-		if l.lane != 0 || l.index != nil {
-			continue
-		}
-		size := t.buf.Kind.Size()
-		for at := int64(0); at < w.Bytes; at += plan.Line {
-			im.Prefetch(&ir.Place{Buf: t.buf, Terms: l.terms, Off: l.off + (plan.AheadBytes+at)/size})
-		}
-	}
-	im.env = outer
+	im.prefetchBytes(p.Leaf, plan.Window, first, func(lane int64) bool { return lane == 0 })
 }
 
 // prefetchNextTile prefetches what an iteration of a tile's sums reads in the next tile. What this tile and the next one share is there.
 func (im *emitter) prefetchNextTile(r *analysis.Region, e *env) {
-	n := im.planned.ReductionOf[r]
-	if n == nil || n.NextTile == nil || im.at == nil {
+	im.prefetchBytes(r, plan.NextTile, newEnv(e), func(lane int64) bool { return lane > 0 })
+}
+
+// prefetchBytes prefetches blocks of bytes by a rule, for loads whose lanes are as far apart as they should, from the first iteration of the
+// loops in a region on.
+func (im *emitter) prefetchBytes(r *analysis.Region, rule plan.PrefetchRule, e *env, apart func(lane int64) bool) {
+	found := im.planned.PrefetchesBy(rule, r)
+	if found == nil {
 		return
 	}
 	outer := im.env
-	im.env = newEnv(e)
+	im.env = e
 	im.begin(r)
-	for _, u := range n.NextTile {
-		t := im.target(u.Src[0])
+	for _, q := range found {
+		t := im.target(q.Load.Src[0])
 		l := im.addressOf(t.index)
-		if l.lane < 1 || l.index != nil {
+		if !apart(l.lane) || l.index != nil {
 			continue
 		}
-		tile := im.at.Vec.Tile() * l.lane
-		for at := int64(0); at < tile; at += plan.Line / t.buf.Kind.Size() {
-			im.Prefetch(&ir.Place{Buf: t.buf, Terms: l.terms, Off: l.off + 2*tile + at})
+		size := t.buf.Kind.Size()
+		for at := int64(0); at < q.Bytes; at += plan.Line {
+			im.Prefetch(&ir.Place{Buf: t.buf, Terms: l.terms, Off: l.off + (q.Ahead+at)/size})
 		}
 	}
 	im.env = outer

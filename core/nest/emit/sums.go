@@ -175,7 +175,7 @@ func (s *sums) vectors(p *plan.Reduction, ways int64) {
 	at := func(way int64) linear {
 		return linear{terms: []ir.Term{{V: s.l.Iter, Coef: ways * p.Lanes}}, off: way * p.Lanes, lane: 1}
 	}
-	if len(p.Ahead) > 0 {
+	if s.im.planned.PrefetchesBy(plan.Stream, s.r) != nil {
 		var inner []*env
 		for _, e := range s.copies {
 			for w := range ways {
@@ -184,7 +184,7 @@ func (s *sums) vectors(p *plan.Reduction, ways int64) {
 				inner = append(inner, d)
 			}
 		}
-		s.im.prefetch(p.Ahead, inner, plan.AheadBytes)
+		s.im.prefetch(s.r, plan.Stream, inner)
 	}
 	for w := range ways {
 		s.step(int(w), at(w), nil, true)

@@ -75,13 +75,9 @@ func (p *Band) print(s *strings.Builder, k *Kernel) {
 	if q := p.Product; q != nil {
 		fmt.Fprintf(s, "  dot of %s and %s: %d steps, %d in a pass, %d terms\n", q.Rows.Kind, q.Columns.Kind, q.Steps, q.PassSteps, q.Splits)
 	}
-	if p.RowsOf != nil {
-		fmt.Fprintf(s, "  the next rows of axis %d are prefetched for %d loads\n", p.RowsOf.Number, len(p.NextRow))
-	}
-	for _, w := range p.Windows {
-		fmt.Fprintf(s, "  a window is prefetched by %d bytes\n", w.Bytes)
-	}
-	fmt.Fprintf(s, "  %d transposed stores, %d around the caches, %d prefetches\n", len(p.transposed), len(p.Streams), len(p.Prefetch))
+	fmt.Fprintf(s, "  %d transposed stores, %d around the caches", len(p.transposed), len(p.Streams))
+	k.printPrefetches(s, p.Leaf)
+	s.WriteString("\n")
 }
 
 // iterations is a number of iterations in words; -1 stands for one that is not known.
@@ -110,12 +106,7 @@ func (p *Band) printSums(s *strings.Builder, k *Kernel, around *analysis.Region)
 			ways := n.Ways(p.copies(), p.trip(r))
 			fmt.Fprintf(s, ", %d steps an iteration", ways*n.Rounds(p.copies(), ways, p.trip(r)/ways))
 		}
-		if len(n.Ahead) > 0 {
-			fmt.Fprintf(s, ", %d streams ahead", len(n.Ahead))
-		}
-		if len(n.NextTile) > 0 {
-			fmt.Fprintf(s, ", rows of the next tile are prefetched for %d loads", len(n.NextTile))
-		}
+		k.printPrefetches(s, r)
 		if q := p.Workgroup.Of(r); q != nil {
 			fmt.Fprintf(s, " of %d steps", q.Stage)
 			for _, o := range q.Operands {
@@ -124,6 +115,16 @@ func (p *Band) printSums(s *strings.Builder, k *Kernel, around *analysis.Region)
 		}
 		s.WriteString("\n")
 		p.printSums(s, k, r)
+	}
+}
+
+// printPrefetches prints the prefetches of a region.
+func (k *Kernel) printPrefetches(s *strings.Builder, r *analysis.Region) {
+	for _, q := range k.Prefetches[r] {
+		fmt.Fprintf(s, ", prefetch of %s", prefetchRules[q.Rule].name)
+		if q.Bytes > 0 {
+			fmt.Fprintf(s, ", %d bytes", q.Bytes)
+		}
 	}
 }
 

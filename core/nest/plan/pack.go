@@ -23,8 +23,10 @@ type Pack struct {
 }
 
 const (
-	// Line is the size in bytes that the caches load at once: two adjacent lines.
+	// Line is the size in bytes of a cache line.
 	Line = 64
+	// leastWays and mostWays bound the usual associativity of L2: rows stay in it as if it were the least, and conflict as if it were the most.
+	leastWays, mostWays = 8, 16
 	// longStride is the stride in bytes from which on the steps of a sum touch too many pages.
 	longStride = 1 << 10
 )

@@ -67,31 +67,19 @@ type Band struct {
 	RowPacks  []*RowPack
 	RowPackAt int
 	// transposed are the stores whose tiles are transposed in registers, Streams the non-temporal stores with the number of
-	// adjacent elements that are written together, Prefetch the loads that are prefetched before the sums of a tile.
+	// adjacent elements that are written together.
 	transposed []*uop.UOp
 	// Interleaved are the stores that are interleaved with each, of iterations along an axis.
 	Interleaved      map[*uop.UOp][]*uop.UOp
 	interleavedAlong *Axis
 	Streams          map[*uop.UOp]int64
-	Prefetch         []*uop.UOp
 	// rowStreams: each row of a tile is a stream of loads from memory, which needs no prefetch.
 	rowStreams bool
-	// NextRow are the loads whose next row, that of the next iteration of the walked axis RowsOf, is prefetched.
-	NextRow []*uop.UOp
-	RowsOf  *Axis
-	// Windows are the loads of windows that overlap or follow each other, which are prefetched AheadBytes ahead.
-	Windows []Window
 	// perRow is the number of scratch elements of each row, if several rows are interleaved.
 	perRow map[*ir.Buffer]int64
 	// want are the requested knobs of the band, used is the resulting layout.
 	want Knobs
 	used *Laid
-}
-
-// Window is a load in the loops of a window, which an iteration of the walked axis moves by so many bytes.
-type Window struct {
-	U     *uop.UOp
-	Bytes int64
 }
 
 // Costs of vector accesses: contiguous, broadcast, reversed or strided, and lane by lane.

@@ -29,6 +29,8 @@ type Kernel struct {
 	// BandOf is the band of its outermost loop, ReductionOf the plan of a reduction loop.
 	BandOf      map[*analysis.Region]*Band
 	ReductionOf map[*analysis.Region]*Reduction
+	// Prefetches are made at each iteration of a reduction loop, or at each tile of a band, for its leaf.
+	Prefetches map[*analysis.Region][]Prefetch
 	// Online is the layout of online softmax, nil for other kernels.
 	Online *OnlineSoftmax
 	// Memory is the scratch memory of the list, of packed operands, and of partial results between passes.
@@ -45,8 +47,9 @@ type planner struct {
 	// plain kernels keep their loops as they are.
 	plain, serial bool
 	// collects: the kernel has reductions.
-	collects bool
-	wanted   []Knobs
+	collects   bool
+	wanted     []Knobs
+	prefetched map[*uop.UOp]bool // the loads of Prefetches
 }
 
 // Spreadable reports whether a kernel may be laid out for workgroups of a GPU, whose invocations are the lanes of vectors: it is an online
@@ -98,13 +101,14 @@ func Make(f *analysis.Facts, m ir.Machine, wanted []Knobs, plain bool) (k *Kerne
 	}
 	k = &Kernel{
 		Facts: f, Machine: m, Lanes: lanes, Group: usualLanes, Subgroups: m.Subgroups, Masks: m.Masks && f.Maskable(m.MaskedSize), Items: 1, BandOf: map[*analysis.Region]*Band{},
-		ReductionOf: map[*analysis.Region]*Reduction{}, Memory: f.Memory,
+		ReductionOf: map[*analysis.Region]*Reduction{}, Prefetches: map[*analysis.Region][]Prefetch{}, Memory: f.Memory,
 	}
 	pl := &planner{
-		Kernel: k, m: m, Lanes: lanes, plain: plain, collects: f.Tree.Collects(), wanted: wanted,
+		Kernel: k, m: m, Lanes: lanes, plain: plain, collects: f.Tree.Collects(), wanted: wanted, prefetched: map[*uop.UOp]bool{},
 		serial: len(f.Tree.Loops()) != 1 || f.Tree.HasStores(),
 	}
 	pl.region(f.Tree, nil)
+	prefetchSite{planner: pl, region: f.Tree}.planPrefetches() // of sums outside of bands
 	return k, nil
 }
 
@@ -131,11 +135,8 @@ func (pl *planner) finish(p, around *Band) {
 		p.planTransposedStores(pl)
 		p.planInterleaved(pl)
 	}
-	p.planNextRow(pl)
-	p.planWindows(pl, around)
+	prefetchSite{planner: pl, p: p, around: around, region: p.Leaf}.planPrefetches()
 	p.planStreams(pl)
-	p.planPrefetch(pl)
-	p.planNextTile(pl)
 	p.recordWays(pl)
 }
 
@@ -173,10 +174,6 @@ type Reduction struct {
 	Held bool
 	// siblings is the number of sums of the leaf: if there are many, each is unrolled less, to keep the code short.
 	siblings int64
-	// Ahead are the loads of a vectorized loop that are prefetched, AheadBytes before they are needed.
-	Ahead []*uop.UOp
-	// NextTile are the loads of rows of a tile that lie apart, each iteration another: those of the next tile are prefetched.
-	NextTile []*uop.UOp
 }
 
 // reduction plans a reduction loop and the loops inside; around is the enclosing band, nil for none.
@@ -220,11 +217,8 @@ func (pl *planner) reduction(r *analysis.Region, around *Band) {
 		return
 	}
 	pl.region(r, around)
-	switch {
-	case n.Form == Sequential && pl.goesOnInVectors(r):
+	if n.Form == Sequential && pl.goesOnInVectors(r) {
 		n.Form = AroundVectors
-	case (n.Form == Along || n.Form == AlongUnknown) && (around == nil || !around.rowStreams):
-		pl.planAhead(n)
 	}
 	for _, in := range r.Loops() {
 		if s := pl.ReductionOf[in]; s != nil {
@@ -457,7 +451,7 @@ func (p *Band) streamFrom(pl *planner) int64 {
 		return 2 * pl.m.Stream
 	case pl.bytesRead() < pl.m.Stream/8:
 		return pl.m.Stream / 2 * 3
-	case p.NextRow != nil:
+	case pl.PrefetchesBy(NextRow, p.Leaf) != nil:
 		return pl.nextRowFrom()
 	}
 	return pl.m.Stream
@@ -471,129 +465,4 @@ func (pl *planner) bytesRead() (n int64) {
 		}
 	}
 	return n
-}
-
-// Rows of leastNextRow to mostNextRow bytes are prefetched one ahead: the hardware finds shorter and longer ones soon enough, or L1 does not
-// hold them.
-const leastNextRow, mostNextRow = 1 << 10, 32 << 10
-
-// nextRowFrom is the size in bytes of the buffers from which rows are prefetched. With non-temporal stores a thread copies rows in reverse order
-// in half of the time from there on; two threads are faster in the caches.
-func (pl *planner) nextRowFrom() int64 {
-	if pl.m.Threads > 1 {
-		return pl.m.Stream
-	}
-	return pl.m.Stream / 8 * 7
-}
-
-// planNextRow finds the loads of rows that do not follow each other in memory, such as those of a flip or of an index: the hardware, which
-// prefetches what lies ahead, begins anew with each of them.
-func (p *Band) planNextRow(pl *planner) {
-	const page = 4 << 10
-	n := len(p.Levels)
-	if pl.m.Stream == 0 || pl.collects || n < 2 || p.Levels[n-2].Kind != Walk || p.Levels[n-1].Kind != Tiles || len(p.Leaf.Loops()) > 0 || p.Joined != nil {
-		return
-	}
-	rows, vec := p.Levels[n-2].Axis, p.Levels[n-1].Axis
-	if !vec.Vector || vec.Inner != nil {
-		return
-	}
-	across, along := pl.Slopes(rows.Region.Rng), pl.Slopes(vec.Region.Rng)
-	for _, x := range p.Leaf.Accesses(1, nil) {
-		b, index, _, ok := pl.AddressOf(x.U.Src[0])
-		if !ok || b == nil || x.U.Op != uop.Load || b.Param < 0 || b.Size*b.Kind.Size() < pl.nextRowFrom() {
-			continue
-		}
-		row := vec.Count * b.Kind.Size()
-		if s := along.Of(index); s.Step != 1 || s.Irregular || row < leastNextRow || row > mostNextRow {
-			continue
-		}
-		if s := across.Of(index); s.Irregular || s.Step < 0 || s.Step*b.Kind.Size() >= row+page {
-			p.NextRow, p.RowsOf = append(p.NextRow, x.U), rows
-		}
-	}
-}
-
-// largestWindow is the greatest number of elements of a window: the sums of longer loops are streams of their own.
-const largestWindow = 64
-
-// planWindows finds the loads of pools of what is larger than the caches: of vectors across lines, in several rows, of which the hardware finds
-// the order late. The walked axis is that around the vectors, in this band or in the one around it.
-func (p *Band) planWindows(pl *planner, around *Band) {
-	levels := p.Levels
-	if around != nil {
-		levels = append(slices.Clone(around.Levels), levels...)
-	}
-	n := len(levels)
-	if pl.m.Stream == 0 || n < 2 || levels[n-2].Kind != Walk || levels[n-1].Kind != Tiles || p.Joined != nil || p.MultiPass != nil || p.Product != nil || len(p.Packs) > 0 {
-		return
-	}
-	along, across := pl.Slopes(levels[n-2].Axis.Region.Rng), pl.Slopes(levels[n-1].Axis.Region.Rng)
-	known := map[*ir.Buffer]bool{}
-	for _, x := range p.Leaf.Accesses(1, nil) {
-		b, index, _, ok := pl.AddressOf(x.U.Src[0])
-		if !ok || b == nil || x.U.Op != uop.Load || b.Param < 0 || x.Times < 2 || x.Times > largestWindow || known[b] || b.Size*b.Kind.Size() < pl.m.Stream/4*3 {
-			continue
-		}
-		// The hardware reads a stream of whole vectors as fast.
-		s, stream := along.Of(index), int64(x.Times)*levels[n-1].Axis.Count
-		if s.Step == stream && across.Of(index).Step == 1 {
-			continue
-		}
-		if !s.Irregular && s.Step > 0 && s.Step*b.Kind.Size() <= mostNextRow/8 {
-			known[b] = true
-			p.Windows = append(p.Windows, Window{x.U, s.Step * b.Kind.Size()})
-		}
-	}
-}
-
-// prefetchFrom is the least number of steps of a tile's sums for which prefetching pays: fewer do not cover the latency.
-const prefetchFrom = 64
-
-// planPrefetch finds the operands of the epilogue of a tile, if their matrices are larger than the caches: a tile reads a few elements of
-// many rows, which the hardware does not prefetch.
-func (p *Band) planPrefetch(pl *planner) {
-	steps := int64(0)
-	for _, s := range p.Sums {
-		steps += s.Steps
-	}
-	if p.Rows == nil || p.Vec.Dynamic || p.MultiPass != nil || steps < prefetchFrom {
-		return
-	}
-	for _, x := range p.Leaf.Parts {
-		u := x.U
-		if u == nil || u.Op != uop.Load || u.Src[0].DType.Space == uop.Reg {
-			continue
-		}
-		b, index, gate, ok := pl.AddressOf(u.Src[0])
-		if !ok || b == nil || gate != nil || b.Param < 0 || b.Size*b.Kind.Size() < pl.m.L2 {
-			continue
-		}
-		if s := pl.Slopes(p.Vec.Region.Rng).Of(index); s.Step == 1 && !s.Irregular {
-			p.Prefetch = append(p.Prefetch, u)
-		}
-	}
-}
-
-// AheadBytes is how far ahead of its use a stream is prefetched: so far that memory answers in time, and no further than L1 holds.
-const AheadBytes = 16 << 10
-
-// planAhead finds the streams that come from memory. The hardware prefetches them too late for a loop that does little else: 32 MiB take 0.65 of
-// the time, the 16 MiB of which half is in the caches 0.7 to 1; streams of up to 8 MiB take longer.
-func (pl *planner) planAhead(n *Reduction) {
-	for _, a := range n.Loop.Accesses(1, nil) {
-		if pl.streams(n.Loop, a.U) {
-			n.Ahead = append(n.Ahead, a.U)
-		}
-	}
-}
-
-// streams reports whether a loop loads adjacent elements of a buffer that the caches do not hold.
-func (pl *planner) streams(r *analysis.Region, u *uop.UOp) bool {
-	b, index, gate, ok := pl.AddressOf(u.Src[0])
-	if !ok || b == nil || gate != nil || u.Op != uop.Load || b.Param < 0 || pl.m.Stream == 0 || b.Size*b.Kind.Size() < pl.m.Stream/4*3 {
-		return false
-	}
-	s := pl.Slopes(r.Rng).Of(index)
-	return s.Step == 1 && !s.Irregular
 }

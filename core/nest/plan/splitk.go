@@ -62,15 +62,12 @@ func (pl *planner) noneInvariant(p *Band, vec, rows *Axis, acc []analysis.Access
 	return true
 }
 
-// cacheWays is the approximate associativity of L2.
-const cacheWays = 16
-
 // partConflicts reports whether the stride of rows maps those of a part to too few sets of L2 (conflict misses).
 func (pl *planner) partConflicts(p *Band, rows *Axis, at analysis.Slope, load *uop.UOp) bool {
 	if p.MultiPass == nil || at.Irregular {
 		return false
 	}
-	step, way := at.Step*int64(load.DType.Itemsize()), pl.m.L2/cacheWays
+	step, way := at.Step*int64(load.DType.Itemsize()), pl.m.L2/mostWays
 	for way > 0 && step%way != 0 {
 		way /= 2
 	}
