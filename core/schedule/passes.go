@@ -16,6 +16,8 @@ type Pass[S interface{ Dump() string }] struct {
 	Run func(S) bool
 	// Needs hold before the pass, Leaves after it: POLY_CHECK=1 verifies that.
 	Needs, Leaves []Invariant[S]
+	// Unless says where the pass does not run, nil for nowhere.
+	Unless func(S) bool
 }
 
 // Invariant is a property of the state between passes.
@@ -26,6 +28,9 @@ type Invariant[S any] struct {
 
 // Do runs the pass, with dumps and checks around it.
 func (p *Pass[S]) Do(state S) (changed bool, err error) {
+	if p.Unless != nil && p.Unless(state) {
+		return false, nil
+	}
 	if err := p.check("before", p.Needs, state); err != nil {
 		return false, err
 	}

@@ -73,7 +73,7 @@ func (m machine) Operands(inst *asm.Inst, ops []regalloc.Operand) []regalloc.Ope
 	clears := inst.Op.WritesMask() // a gather's mask
 	if !zero {
 		for k, r := range inst.Src {
-			add(r, atSrc+k, true, clears && k == 0 && r.Class() == asm.Vec && inst.Mask == 0 && !inst.Stores(), false)
+			add(r, atSrc+k, true, false, false)
 		}
 	}
 	add(inst.Mem.Base, atBase, true, false, false)

@@ -32,11 +32,11 @@ var Passes = []schedule.Pass[*fuser]{
 	{Name: "drop copies", Reason: "what a scatter or a scan has written to a temporary is not copied to the output: the output is written",
 		Run: (*fuser).dropCopies, Needs: runnable, Leaves: runnable},
 	{Name: "moves", Reason: "elements are moved in the loop that finds their places: sorting by digits",
-		Run: (*fuser).moveElements, Needs: runnable, Leaves: runnable},
+		Run: (*fuser).moveElements, Needs: runnable, Leaves: runnable, Unless: onGPU},
 	{Name: "producers", Reason: "a reduction of a row is merged with the next operation on the row: the row is read from memory once",
 		Run: (*fuser).fuseProducers, Needs: runnable, Leaves: runnable},
 	{Name: "unroll choices", Reason: "expressions that share operands and are stored side by side are computed together: stacks, Fourier transforms",
-		Run: (*fuser).unrollChoices, Needs: runnable, Leaves: runnable},
+		Run: (*fuser).unrollChoices, Needs: runnable, Leaves: runnable, Unless: onGPU},
 	{Name: "siblings", Reason: "kernels that stream through the same data share its loads",
 		Run: (*fuser).fuseSiblings, Needs: runnable, Leaves: runnable},
 	{Name: "epilogues", Reason: "elementwise operations on the result of a contraction run in its tiles; last, when they are one kernel already",
@@ -44,40 +44,37 @@ var Passes = []schedule.Pass[*fuser]{
 	{Name: "rematerialize", Reason: "a temporary is computed where it is read, if what is loaded there anyway makes that cheaper than storing it",
 		Run: (*fuser).rematerialize, Needs: runnable, Leaves: runnable},
 	{Name: "scatter sums", Reason: "the gradient of an embedding adds each term to its row, instead of testing all terms for each row of the table",
-		Run: (*fuser).scatterSums, Needs: runnable, Leaves: runnable},
+		Run: (*fuser).scatterSums, Needs: runnable, Leaves: runnable, Unless: onGPU},
 	{Name: "row blocks", Reason: "the rows between two contractions stay in the cache, one block at a time: attention",
 		Run: (*fuser).fuseRowBlocks, Needs: runnable, Leaves: runnable},
 	{Name: "masked columns", Reason: "blocks of rows skip the columns whose scores a causal mask makes minus infinity",
 		Run: (*fuser).skipMaskedColumns, Needs: runnable, Leaves: runnable},
 	{Name: "masked blocks", Reason: "masked blocks of matrices that several kernels read are neither computed nor stored: training of causal attention",
-		Run: (*fuser).skipMaskedBlocks, Needs: runnable, Leaves: runnable},
+		Run: (*fuser).skipMaskedBlocks, Needs: runnable, Leaves: runnable, Unless: onGPU},
 	{Name: "pair words", Reason: "the two random words of a position are computed together; last, as masked blocks restrict loops that are not unrolled",
-		Run: (*fuser).pairWords, Needs: runnable, Leaves: runnable},
+		Run: (*fuser).pairWords, Needs: runnable, Leaves: runnable, Unless: onGPU},
 	{Name: "short rows", Reason: "functions of short rows, as a softmax of three classes, are computed of as many rows at once as vectors have lanes",
-		Run: (*fuser).unrollShortRows, Needs: runnable, Leaves: runnable},
+		Run: (*fuser).unrollShortRows, Needs: runnable, Leaves: runnable, Unless: onGPU},
 	{Name: "store common", Reason: "a function that several kernels compute of the same elements is stored once, where that takes less time",
-		Run: (*fuser).storeCommon, Needs: runnable, Leaves: runnable},
+		Run: (*fuser).storeCommon, Needs: runnable, Leaves: runnable, Unless: onGPU},
 	{Name: "split loops", Reason: "loops are split where a comparison of positions (of a padded or joined value) changes, so that no iteration compares",
-		Run: (*fuser).splitLoops, Needs: runnable, Leaves: runnable},
+		Run: (*fuser).splitLoops, Needs: runnable, Leaves: runnable, Unless: onGPU},
 	{Name: "store operands", Reason: "what a kernel would load element by element is stored in order first, where the kernels as they are laid out take less time",
-		Run: (*fuser).storeOperands, Needs: runnable, Leaves: runnable},
+		Run: (*fuser).storeOperands, Needs: runnable, Leaves: runnable, Unless: onGPU},
 	{Name: "reduce words", Reason: "any and all of stored bools combine a word of them at once",
-		Run: (*fuser).reduceWords, Needs: runnable, Leaves: runnable},
+		Run: (*fuser).reduceWords, Needs: runnable, Leaves: runnable, Unless: onGPU},
 	{Name: "row functions", Reason: "functions of one number of each row, such as its sum, run in full vectors, in a kernel of their own, where one lane would take longer",
-		Run: (*fuser).cutRowFunctions, Needs: runnable, Leaves: runnable},
+		Run: (*fuser).cutRowFunctions, Needs: runnable, Leaves: runnable, Unless: onGPU},
 	{Name: "scratch rows", Reason: "functions that several loops over a row use are computed once, into scratch memory",
-		Run: (*fuser).cacheFunctions, Needs: runnable, Leaves: runnable},
+		Run: (*fuser).cacheFunctions, Needs: runnable, Leaves: runnable, Unless: onGPU},
 	{Name: "emit", Reason: "fusion groups become kernels again",
 		Run: (*fuser).emit, Needs: runnable, Leaves: emitted},
 	{Name: "place", Reason: "unused temporaries are removed; the others, and the outputs, get memory",
 		Run: (*fuser).place, Needs: emitted, Leaves: placed},
 }
 
-// notOnGPUs are the passes that make kernels with sequential loops or scratch memory, or that fill vectors.
-var notOnGPUs = map[string]bool{
-	"moves": true, "unroll choices": true, "pair words": true, "short rows": true, "store common": true, "scatter sums": true, "masked blocks": true, "split loops": true, "store operands": true,
-	"reduce words": true, "row functions": true, "scratch rows": true,
-}
+// onGPU: a pass that makes kernels with sequential loops or scratch memory, or that fills vectors, is for processors.
+func onGPU(f *fuser) bool { return f.o.Invocations }
 
 // PassNames are the names of all passes, and of the print of decisions.
 func PassNames() []string { return append(schedule.Names(Passes), Dump) }
@@ -96,9 +93,6 @@ func New(root *uop.UOp, o Options, hooks ...func(Decision)) (s *schedule.Schedul
 	}()
 	for i := range Passes {
 		f.current = Passes[i].Name
-		if o.Invocations && notOnGPUs[f.current] {
-			continue
-		}
 		if _, err := Passes[i].Do(f); err != nil {
 			return nil, err
 		}

@@ -34,7 +34,7 @@ func TestRefusals(t *testing.T) {
 		{Inst{Op: VPERMQ, Size: 16, Dst: v(1), Src: [3]Reg{v(2)}}, false, "32 at least"},
 		{Inst{Op: VEXTRACTI64X4, Size: 32, Dst: v(1), Src: [3]Reg{v(2)}}, false, "Size is 64"},
 		{Inst{Op: VGATHERDPS, Size: 64, Dst: v(1), Mem: Mem{Base: RAX, Index: v(2), Scale: 4}}, false, "needs a Mask"},
-		{Inst{Op: VGATHERDPS, Size: 32, Dst: v(1), Src: [3]Reg{v(2)}, Mem: Mem{Base: RAX, Index: v(2), Scale: 4}}, false, "different registers"},
+		{Inst{Op: VGATHERDPS, Size: 32, Dst: v(1), Mask: k(1), Mem: Mem{Base: RAX, Index: v(1), Scale: 4}}, false, "different registers"},
 		{Inst{Op: VGATHERDPS, Size: 64, Dst: v(1), Mask: k(1), Mem: at}, false, "not an address"},
 		{Inst{Op: TDPBF16PS, Dst: Phys(Tile, 0), Src: [3]Reg{Phys(Tile, 1), Phys(Tile, 1)}}, false, "three tiles"},
 		{Inst{Op: MOV, Size: 8, Dst: RAX, Mem: Mem{Base: RAX, Index: RSP, Scale: 1}}, false, "not an address"},

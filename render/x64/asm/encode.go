@@ -167,10 +167,10 @@ func (c *Coder) checkUse(r *row, sizes uint8, how coding, i *Inst) error {
 		wrong = "Zero goes with a Mask and a vector as Dst"
 	case i.Bcast && (i.Mem.None() || r.traits.elem() == 0):
 		wrong = "there is no broadcast"
-	case how == evexed && r.traits&vsib != 0 && (i.Mask == 0 || i.Zero):
+	case r.traits&vsib != 0 && (i.Mask == 0 || i.Zero):
 		wrong = "it needs a Mask, and not Zero"
-	case r.traits&vsib != 0 && i.Dst != 0 && (i.Dst == i.Mem.Index || i.Dst == i.Src[0] || i.Src[0] != 0 && i.Src[0] == i.Mem.Index):
-		wrong = "destination, index and mask are different registers"
+	case r.traits&vsib != 0 && i.Dst == i.Mem.Index:
+		wrong = "destination and index are different registers"
 	case r.shape == rmvTTT && (i.Dst == i.Src[0] || i.Dst == i.Src[1] || i.Src[0] == i.Src[1]):
 		wrong = "the three tiles are different"
 	default:

@@ -132,7 +132,7 @@ func (m maker) inst(n int, size uint8, mem, high, masked bool) (Inst, bool) {
 	i := Inst{Op: r.op, Size: size}
 	m.registers(n, &i, mem, high)
 	i.Imm = m.immediate(r, size)
-	mustMask := r.traits&vsib != 0 && r.traits&evex != 0 && r.traits&vex == 0
+	mustMask := r.traits&vsib != 0
 	if mustMask && m.sse || masked && r.traits&noMask != 0 {
 		return Inst{}, false
 	}

@@ -12,7 +12,7 @@ package asm
 // has Src[0], Mem and Src[2], SHLX has Mem and Src[1]. CMP, TEST, VUCOMISS and others without a result have
 // no Dst and their operands in Src. An instruction of general registers that has neither the last source nor Mem takes
 // Imm. Stores have no Dst: the value is Src[0] (masked VEX stores: Src[0] the mask, Src[1] the value).
-// Gathers in VEX form have their vector mask in Src[0], in EVEX form their mask register in Mask; both are cleared.
+// Gathers and scatters clear their Mask.
 //
 // Size is the size of the widest vector operand (VPMOVDB, VCVTPD2PS, VEXTRACTF32X4: the source's, VPMOVZXBD: Dst's); with
 // conversions between scalars and general registers it is the size of the general register.

@@ -94,18 +94,13 @@ func (i *Inst) formatted(r *row, legacy bool) string {
 		s = append(s, o)
 	}
 	shape := shapes[r.shape]
-	memLast := -1
 	for j, o := range shape {
-		if j == 1 && r.traits&vsib != 0 && i.Dst != 0 && shape[2].place != 0 { // memory is in the middle
-			add(i.memory(r))
-			memLast = 2
-		}
 		reg := i.Dst
 		if j > 0 {
 			reg = i.Src[j-1]
 		}
 		switch {
-		case o.place == 0 || j == memLast:
+		case o.place == 0:
 		case o.place == inRM && !i.Mem.None():
 			add(i.memory(r))
 		case o.place == inVvvv && legacy:

@@ -12,7 +12,7 @@ func TestText(t *testing.T) {
 		{Inst{Op: VADDPS, Size: 32, Dst: vr, Src: [3]Reg{v(2)}, Mem: Mem{Base: gr, Index: RAX, Scale: 4, Disp: -8}, Mask: kr, Zero: true},
 			"vaddps %v12{%k1}{z}, ymm2, ymmword ptr [%r3+rax*4-8]"},
 		{Inst{Op: VADDPD, Size: 64, Dst: v(1), Src: [3]Reg{v(2)}, Mem: Mem{Pool: 3}, Bcast: true}, "vaddpd zmm1, zmm2, qword ptr [rip+C3]{1to8}"},
-		{Inst{Op: VGATHERDPD, Size: 32, Dst: v(1), Src: [3]Reg{v(2)}, Mem: Mem{Base: RAX, Index: v(3), Scale: 8}}, "vgatherdpd ymm1, qword ptr [rax+xmm3*8], ymm2"},
+		{Inst{Op: VGATHERDPD, Size: 32, Dst: v(1), Mask: k(1), Mem: Mem{Base: RAX, Index: v(3), Scale: 8}}, "vgatherdpd ymm1{k1}, qword ptr [rax+xmm3*8]"},
 		{Inst{Op: VSCATTERDPS, Size: 64, Src: [3]Reg{v(2)}, Mask: k(1), Mem: Mem{Base: RAX, Index: v(3), Scale: 4}}, "vscatterdps dword ptr [rax+zmm3*4]{k1}, zmm2"},
 		{Inst{Op: MOVZX8, Size: 4, Dst: R9, Src: [3]Reg{RSI}}, "movzx r9d, sil"},
 		{Inst{Op: SHL, Size: 8, Dst: RBX, Src: [3]Reg{RCX}}, "shl rbx, cl"},

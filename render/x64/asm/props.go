@@ -66,7 +66,7 @@ func (o Op) Needs() Extension {
 	return Extension(rows[starts[o]].traits >> extShift & 15)
 }
 
-// WritesMask reports whether o, a gather or scatter, clears its mask (Mask, or Src[0] where that is a vector) as it goes.
+// WritesMask reports whether o, a gather or scatter, clears its Mask as it goes.
 func (o Op) WritesMask() bool { return o.has(vsib) }
 
 // Stores reports whether i writes its memory operand.

@@ -107,7 +107,6 @@ const (
 	rmvGGG
 	rmvTTT
 	rvmGGG
-	rvmHHV
 	rvmKKK
 	rvmKVV
 	rvmKXX
@@ -176,7 +175,6 @@ var shapes = [numShapes][4]operand{
 	rmvGGG:   {{inReg, kindG}, {inRM, kindG}, {inVvvv, kindG}},
 	rmvTTT:   {{inReg, kindT}, {inRM, kindT}, {inVvvv, kindT}},
 	rvmGGG:   {{inReg, kindG}, {inVvvv, kindG}, {inRM, kindG}},
-	rvmHHV:   {{inReg, kindH}, {inVvvv, kindH}, {inRM, kindV}},
 	rvmKKK:   {{inReg, kindK}, {inVvvv, kindK}, {inRM, kindK}},
 	rvmKVV:   {{inReg, kindK}, {inVvvv, kindV}, {inRM, kindV}},
 	rvmKXX:   {{inReg, kindK}, {inVvvv, kindX}, {inRM, kindX}},
