@@ -125,6 +125,28 @@ func call2[P, D, R any](f func(P, D) (R, error)) func(v []reflect.Value) ([]name
 	}
 }
 
+// call is a function of trees as one of tensors, with its arguments, and with its results once it has been called.
+type call struct {
+	f       polygrad.Function
+	in, out *trees
+}
+
+// ofTensors makes a function of trees of a transformation of a function of tensors. Errors are those of who.
+func ofTensors[P, D, R, T any](who string, f func(P, D) (R, error), transform func(c *call) (T, error)) func(P, D) (T, error) {
+	return func(params P, data D) (made T, err error) {
+		c := &call{}
+		defer func() { err = fail(who, err, c.in, c.out) }()
+		if f == nil {
+			return made, errNil
+		}
+		if c.in, err = flatten(of("params", &params), of("data", &data)); err != nil {
+			return made, err
+		}
+		c.f = c.in.function(call2(f), &c.out)
+		return transform(c)
+	}
+}
+
 // JVP returns f of primals, and how the result changes to first order if the primals change by tangents, a tree like them (forward mode). Tangents of
 // tensors that are not of floating types may be nil.
 func JVP[P, R any](f func(P) (R, error), primals, tangents P) (value, change R, err error) {
@@ -150,11 +172,7 @@ func linearize[P, R any](who string, f func(P) (R, error), primals P) (value R, 
 		return value, nil, err
 	}
 	linear = func(tangents P) (change R, err error) {
-		given, err := flatten(of("tangents", &tangents))
-		if err != nil {
-			return change, fail(who, err, nil, nil)
-		}
-		list, err := given.paired(in, "tangents")
+		list, err := paired("tangents", &tangents, in)
 		if err != nil {
 			return change, fail(who, err, nil, nil)
 		}
@@ -185,11 +203,7 @@ func VJP[P, R any](f func(P) (R, error), primals P) (value R, pullback func(cota
 	}
 	out.tensors = values
 	pullback = func(cotangent R) (grads P, err error) {
-		given, err := flatten(of("cotangent", &cotangent))
-		if err != nil {
-			return grads, fail(who, err, nil, nil)
-		}
-		list, err := given.paired(out, "cotangent")
+		list, err := paired("cotangent", &cotangent, out)
 		if err != nil {
 			return grads, fail(who, err, nil, nil)
 		}
@@ -204,7 +218,11 @@ func VJP[P, R any](f func(P) (R, error), primals P) (value R, pullback func(cota
 
 // paired are the tangents or cotangents for other tensors, of the same shapes and types; those of tensors that are not of floating types are not
 // looked at.
-func (t *trees) paired(with *trees, what string) ([]*Tensor, error) {
+func paired[T any](what string, tree *T, with *trees) ([]*Tensor, error) {
+	t, err := flatten(of(what, tree))
+	if err != nil {
+		return nil, err
+	}
 	list, rest := make([]*Tensor, len(with.tensors)), 0
 	path := func(name string) string { // without that of the argument
 		for i, r := range name {
@@ -248,34 +266,24 @@ type Axes struct {
 
 // VMap returns the function that computes f for all elements of a batch at once.
 func VMap[P, D, R any](f func(params P, data D) (R, error), axes Axes) func(params P, data D) (R, error) {
-	const who = "VMap"
-	return func(params P, data D) (result R, err error) {
-		var in, out *trees
-		defer func() { err = fail(who, err, in, out) }()
-		if f == nil {
-			return result, errNil
-		}
-		if in, err = flatten(of("params", &params), of("data", &data)); err != nil {
-			return result, err
-		}
+	return ofTensors("VMap", f, func(c *call) (result R, err error) {
 		var starts []int
 		for i, prefix := range []any{axes.Params, axes.Data} {
-			if starts, err = in.structures[i].spread(prefix, []string{"params", "data"}[i], starts); err != nil {
+			if starts, err = c.in.structures[i].spread(prefix, []string{"params", "data"}[i], starts); err != nil {
 				return result, err
 			}
 		}
-		call := in.function(call2(f), &out)
 		found, err := polygrad.VMapWith(axes.Name, func(args ...*Tensor) (results []*Tensor, ends []int, err error) {
-			if results, err = call(args...); err == nil {
-				ends, err = out.structures[0].spread(axes.Result, "result", nil)
+			if results, err = c.f(args...); err == nil {
+				ends, err = c.out.structures[0].spread(axes.Result, "result", nil)
 			}
 			return results, ends, err
-		}, starts)(in.tensors...)
+		}, starts)(c.in.tensors...)
 		if err != nil {
 			return result, err
 		}
-		return as[R](out.build(found)[0]), nil
-	}
+		return as[R](c.out.build(found)[0]), nil
+	})
 }
 
 // JacFwd returns the function that computes the Jacobian of f by params in forward mode: a tree like these, of tensors of the shape of the result of f
@@ -290,45 +298,28 @@ func JacRev[P, D any](f func(params P, data D) (*Tensor, error)) func(params P, 
 }
 
 func jacobian[P, D any](who string, transform func(f polygrad.Function, argnums ...int) polygrad.Function, f func(P, D) (*Tensor, error)) func(P, D) (P, error) {
-	return func(params P, data D) (made P, err error) {
-		var in, out *trees
-		defer func() { err = fail(who, err, in, out) }()
-		if f == nil {
-			return made, errNil
-		}
-		if in, err = flatten(of("params", &params), of("data", &data)); err != nil {
-			return made, err
-		}
-		numbers, err := in.numbers()
+	return ofTensors(who, f, func(c *call) (made P, err error) {
+		numbers, err := c.in.numbers()
 		if err != nil {
 			return made, err
 		}
-		found, err := transform(in.function(call2(f), &out), numbers...)(in.tensors...)
+		found, err := transform(c.f, numbers...)(c.in.tensors...)
 		if err != nil {
 			return made, err
 		}
-		return as[P](in.like(0, found)), nil
-	}
+		return as[P](c.in.like(0, found)), nil
+	})
 }
 
 // Hessian returns the function that computes the second derivatives of f, a loss, by params: for each tensor of params, by its name as in ".Layers[0].W",
 // a tree like params, of tensors of the shape of that tensor followed by that of the other one.
 func Hessian[P, D any](f func(params P, data D) (*Tensor, error)) func(params P, data D) (map[string]P, error) {
-	const who = "Hessian"
-	return func(params P, data D) (made map[string]P, err error) {
-		var in, out *trees
-		defer func() { err = fail(who, err, in, out) }()
-		if f == nil {
-			return nil, errNil
-		}
-		if in, err = flatten(of("params", &params), of("data", &data)); err != nil {
-			return nil, err
-		}
-		numbers, err := in.numbers()
+	return ofTensors("Hessian", f, func(c *call) (map[string]P, error) {
+		numbers, err := c.in.numbers()
 		if err != nil {
 			return nil, err
 		}
-		found, err := polygrad.Hessian(in.function(call2(f), &out), numbers...)(in.tensors...)
+		found, err := polygrad.Hessian(c.f, numbers...)(c.in.tensors...)
 		if err != nil {
 			return nil, err
 		}
@@ -336,35 +327,28 @@ func Hessian[P, D any](f func(params P, data D) (*Tensor, error)) func(params P,
 		if len(found) != n*n {
 			return nil, errors.New("the function returns no loss, expected a scalar of a floating type")
 		}
-		made = map[string]P{}
-		for i, name := range in.names[:n] {
-			made[name[len("params"):]] = as[P](in.like(0, found[i*n:(i+1)*n]))
+		made := map[string]P{}
+		for i, name := range c.in.names[:n] {
+			made[name[len("params"):]] = as[P](c.in.like(0, found[i*n:(i+1)*n]))
 		}
 		return made, nil
-	}
+	})
 }
 
 // EvalShape returns the shapes and types of the tensors that f returns, by their names as in ".Layers[0].W"; "" is that of a tensor alone. f is called
 // once and nothing is computed.
-func EvalShape[P, D, R any](f func(params P, data D) (R, error), params P, data D) (specs map[string]polygrad.Spec, err error) {
-	const who = "EvalShape"
-	var in, out *trees
-	defer func() { err = fail(who, err, in, out) }()
-	if f == nil {
-		return nil, errNil
-	}
-	if in, err = flatten(of("params", &params), of("data", &data)); err != nil {
-		return nil, err
-	}
-	found, err := polygrad.EvalShape(in.function(call2(f), &out), in.tensors...)
-	if err != nil {
-		return nil, err
-	}
-	specs = map[string]polygrad.Spec{}
-	for i, name := range out.names {
-		specs[strings.TrimPrefix(name, "result")] = found[i]
-	}
-	return specs, nil
+func EvalShape[P, D, R any](f func(params P, data D) (R, error), params P, data D) (map[string]polygrad.Spec, error) {
+	return ofTensors("EvalShape", f, func(c *call) (map[string]polygrad.Spec, error) {
+		found, err := polygrad.EvalShape(c.f, c.in.tensors...)
+		if err != nil {
+			return nil, err
+		}
+		specs := map[string]polygrad.Spec{}
+		for i, name := range c.out.names {
+			specs[strings.TrimPrefix(name, "result")] = found[i]
+		}
+		return specs, nil
+	})(params, data)
 }
 
 // HVP returns the product of the second derivatives of f, a loss, by params, with vectors, a tree like params. The Hessian is not computed.
@@ -384,20 +368,11 @@ func linearizeAt[P, R any](who string, f func(P) (R, error), primals, tangents P
 
 // Checkpoint returns f, whose derivatives compute it again instead of storing what its results are computed from: see polygrad.Checkpoint.
 func Checkpoint[P, D, R any](f func(params P, data D) (R, error), policy string) func(params P, data D) (R, error) {
-	const who = "Checkpoint"
-	return func(params P, data D) (result R, err error) {
-		var in, out *trees
-		defer func() { err = fail(who, err, in, out) }()
-		if f == nil {
-			return result, errNil
-		}
-		if in, err = flatten(of("params", &params), of("data", &data)); err != nil {
-			return result, err
-		}
-		found, err := polygrad.Checkpoint(in.function(call2(f), &out), policy)(in.tensors...)
+	return ofTensors("Checkpoint", f, func(c *call) (result R, err error) {
+		found, err := polygrad.Checkpoint(c.f, policy)(c.in.tensors...)
 		if err != nil {
 			return result, err
 		}
-		return as[R](out.build(found)[0]), nil
-	}
+		return as[R](c.out.build(found)[0]), nil
+	})
 }

@@ -1,8 +1,6 @@
 package tensor
 
 import (
-	"math/bits"
-
 	"polygrad/core/uop"
 )
 
@@ -16,7 +14,7 @@ func selectsEach(dt *uop.DType, k int64) bool { return k*int64((dt.Itemsize()+3)
 // groupSize is the size of groups, a power of two, for which k of n/size groups and k of the k*size elements in these take least to select; 1 where
 // it does not pay to look for the greatest elements in the groups with the greatest ones alone.
 func groupSize(dt *uop.DType, n, k int64) int64 {
-	size, least := int64(1)<<(bits.Len64(uint64(n/k))/2), int64(8)
+	size, least := nearRoot(n/k), int64(8)
 	if !selectsEach(dt, k) {
 		least = 4
 	}

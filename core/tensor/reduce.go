@@ -279,6 +279,9 @@ func inBlocksOf(x *uop.UOp, axis int) bool {
 	return len(s) > 0 && axisOf("axis", axis, len(s)) == len(s)-1 && isNumbers(s) && s[len(s)-1].N > mostInOneBlock
 }
 
+// nearRoot is a power of two near the square root of n, the size of blocks that take as long to search as to choose from.
+func nearRoot(n int64) int64 { return 1 << (bits.Len64(uint64(n)) / 2) }
+
 // argMaxOfBlocks is argMaxNaN along the last axis. Only the first block that has the maximum is read twice.
 func argMaxOfBlocks(x *uop.UOp, keep bool) *uop.UOp {
 	s := x.Shape()
@@ -287,7 +290,7 @@ func argMaxOfBlocks(x *uop.UOp, keep bool) *uop.UOp {
 	if !inBlocksOf(x, last) {
 		return argMaxNaN(x, last, keep)
 	}
-	size := max(leastBlock, int64(1)<<(bits.Len64(uint64(n))/2))
+	size := max(leastBlock, nearRoot(n))
 	blocks := (n + size - 1) / size
 	x = reshape(padAxis(x, last, 0, blocks*size-n, x.DType.Min()), append(joinShapes(s[:last]), uop.N(blocks), uop.N(size)))
 	first := argMaxOfBlocks(maxOf(x, []int{-1}, false).ContiguousOp(), true)

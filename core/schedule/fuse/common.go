@@ -156,13 +156,14 @@ func (f *fuser) functionsOf(i int, places map[*uop.UOp]*uop.UOp) map[*uop.UOp][]
 
 // storeFor stores a function before its users, or behind the first one if that stores what it is computed of, if all kernels then take less time.
 func (f *fuser) storeFor(users []commonValue) bool {
-	first, beforeSlots, beforeGroups := users[0], f.slots, f.groups
+	first, trial := users[0], *f
+	trial.hooks, trial.dumping = nil, false
 	behind := first.form != first.u
 	of := first.form
 	if i := slices.IndexFunc(users, func(v commonValue) bool { return wholeLoad(v.form) != nil }); i > 0 && !behind {
 		of = users[i].form
 	}
-	s, memory := f.storing(of)
+	s, memory := trial.storing(of)
 	if s == nil {
 		return false
 	}
@@ -184,41 +185,35 @@ func (f *fuser) storeFor(users []commonValue) bool {
 		last = max(last, v.group)
 	}
 	if last == first.group || f.overwritten(first, own, last) {
-		f.slots = beforeSlots
 		return false
 	}
-	var groups []*group
-	for i, g := range beforeGroups {
+	trial.groups = nil
+	for i, g := range f.groups {
 		if i == first.group && !behind {
-			groups = append(groups, own)
+			trial.groups = append(trial.groups, own)
 		}
 		if m := replaced[i]; m != nil {
 			g = groupOf(g.body.withValues(m), g.kernels)
 		}
-		groups = append(groups, g)
+		trial.groups = append(trial.groups, g)
 		if i == first.group && behind {
-			groups = append(groups, own)
+			trial.groups = append(trial.groups, own)
 		}
 	}
-	hooks, dumping, changed := f.hooks, f.dumping, f.changed
-	f.hooks, f.dumping, f.groups = nil, false, groups
-	f.fuseProducers()
-	f.fuseSiblings()
-	f.hooks, f.dumping = hooks, dumping
+	trial.fuseProducers()
+	trial.fuseSiblings()
 	c := Costs{Elements: volume(s.loops)}
-	c.SavedCycles = f.cyclesWithout(beforeGroups, f.groups)
-	c.StoreCycles = f.cyclesWithout(f.groups, beforeGroups)
+	c.SavedCycles = f.cyclesWithout(f.groups, trial.groups)
+	c.StoreCycles = trial.cyclesWithout(trial.groups, f.groups)
 	reason := Recompute
 	if c.StoreCycles < c.SavedCycles*commonGain {
 		reason = Pays
 	}
-	f.observe(beforeGroups[first.group], beforeGroups[last], reason, c)
-	if reason != Pays {
-		f.slots, f.groups, f.changed = beforeSlots, beforeGroups, changed
-		return false
+	f.observe(f.groups[first.group], f.groups[last], reason, c)
+	if reason == Pays {
+		f.slots, f.groups, f.ranges, f.changed = trial.slots, trial.groups, trial.ranges, true
 	}
-	f.changed = true
-	return true
+	return reason == Pays
 }
 
 // cyclesWithout estimates the groups of a list that are not in another one.

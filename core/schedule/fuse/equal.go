@@ -9,7 +9,9 @@ import (
 // dropEqual drops kernels that store in a temporary what one before them stores in another, as the views of a gradient that each position of a
 // window needs: who reads it reads the first.
 func (f *fuser) dropEqual() {
-	writers, first, to := make([]int, len(f.slots)), map[*uop.UOp][]int{}, map[int]int{}
+	writers := make([]int, len(f.slots))
+	first := map[*uop.UOp][]int{} // the kernels that stay, by what they compute
+	to := map[int]int{}           // the slots that are read in place of those of dropped kernels
 	for i, k := range f.s.Kernels {
 		for _, slot := range k.Bufs {
 			if f.groups[i].writes.has(slot) {
@@ -47,30 +49,27 @@ func (f *fuser) dropEqual() {
 		if s := f.slots[slot]; s.Input >= 0 || s.Output >= 0 || writers[slot] != 1 {
 			continue
 		}
-		j := slices.IndexFunc(first[k.AST], func(j int) bool {
+		for _, j := range first[k.AST] {
 			to[slot] = f.groups[j].body.stores[0].slot
 			if slices.Equal(renamed(k.Bufs), renamed(f.s.Kernels[j].Bufs)) &&
 				!slices.ContainsFunc(f.groups[j:i], func(x *group) bool { return overlap(x.writes, g.reads) }) && !clashes() {
-				return true
+				break
 			}
 			delete(to, slot)
-			return false
-		})
-		if j < 0 {
+		}
+		if _, equal := to[slot]; !equal {
 			first[k.AST] = append(first[k.AST], i)
 		}
 	}
 	if len(to) == 0 {
 		return
 	}
-	dropped := func(b *body) bool {
-		_, found := to[b.stores[0].slot]
-		return found
-	}
 	var groups []*group
 	for i, k := range f.s.Kernels {
-		if b := f.groups[i].body; b != nil && dropped(b) {
-			continue
+		if b := f.groups[i].body; b != nil {
+			if _, dropped := to[b.stores[0].slot]; dropped {
+				continue
+			}
 		}
 		if bufs := renamed(k.Bufs); !slices.Equal(bufs, k.Bufs) {
 			k.Bufs = bufs
