@@ -848,8 +848,8 @@ func UnravelIndex(indices *polygrad.Tensor, shape []int) []*polygrad.Tensor {
 // RavelMultiIndex returns the positions in the row-major order of a shape, of a tensor of positions along each axis.
 // Those outside are errors where they are in memory, moved to the edge with "clip", and counted anew from 0 with "wrap".
 // Options: WithMode (raise).
-func RavelMultiIndex(positions []*polygrad.Tensor, dims []int, opts ...polygrad.Option) *polygrad.Tensor {
-	return call("numpy.ravel_multi_index", each(positions), opts...)[0]
+func RavelMultiIndex(multi_index []*polygrad.Tensor, dims []int, opts ...polygrad.Option) *polygrad.Tensor {
+	return call("numpy.ravel_multi_index", each(multi_index), opts...)[0]
 }
 
 // TrilIndicesFrom returns the positions of the lower triangle of a matrix, up to its diagonal k, int32.
@@ -948,8 +948,8 @@ func ExpandDims(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 }
 
 // BroadcastTo returns the array with axes of size 1 repeated up to a shape.
-func BroadcastTo(x *polygrad.Tensor, shape []int) *polygrad.Tensor {
-	return call("numpy.broadcast_to", []any{x, shape})[0]
+func BroadcastTo(array *polygrad.Tensor, shape []int) *polygrad.Tensor {
+	return call("numpy.broadcast_to", []any{array, shape})[0]
 }
 
 // Ravel returns the elements as a vector, in row-major order.

@@ -693,5 +693,5 @@ func failComplex(fn string, dt *uop.DType) {
 	if ordering[fn] {
 		fail("operands", "are %s: complex numbers have no order, compare real, imag or abs", dt)
 	}
-	fail("operands", "are %s, expected real types", dt)
+	fail("operands", "are %s, expected operands of a real type", dt)
 }

@@ -117,8 +117,32 @@ func pow(a, b operand) *uop.UOp {
 	if _, tensor := b.(*uop.UOp); !tensor && constOf(b).Sign() >= 0 {
 		return base.Alu(uop.Pow, exponent)
 	}
+	if base.DType.IsInt() && !asTinygrad(base) {
+		return integerPow(base, exponent)
+	}
 	wide := cast(base, uop.Float64).Alu(uop.Pow, cast(exponent, uop.Float64))
 	return cast(round(wide), base.DType)
+}
+
+// integerPow is x**e of integers, which wraps as products do: the product of the squares x^(2^i) for the bits i of e. A negative power is
+// rounded towards 0.
+func integerPow(x, e *uop.UOp) *uop.UOp {
+	signed, square := !x.DType.IsUnsigned(), x
+	r := likeConst(x, 1)
+	for i := range x.DType.Bits {
+		if i > 0 {
+			square = mul(square, square)
+		}
+		if signed && i == x.DType.Bits-1 {
+			break
+		}
+		r = where(ne(bitAnd(shiftRight(e, i), 1), 0), mul(r, square), r)
+	}
+	if signed {
+		inverse := where(eq(x, -1), sub(1, mul(2, bitAnd(e, 1))), where(eq(x, 1), x, 0))
+		r = where(lt(e, 0), inverse, r)
+	}
+	return r
 }
 
 // square is x * x.
@@ -414,6 +438,9 @@ func hypotLong(x, y *uop.UOp) *uop.UOp {
 
 // isClose is |a-b| <= atol + rtol*|b| for finite values, equality for infinite ones; NaN equals NaN on request.
 func isClose(a, b *uop.UOp, rtol, atol float64, equalNaN bool) *uop.UOp {
+	if a.DType.IsBool() { // which have no differences
+		a, b = cast(a, uop.Int8), cast(b, uop.Int8)
+	}
 	finite := bitAnd(bitAnd(isFinite(a), isFinite(b)), le(abs(sub(a, b)), add(atol, mul(rtol, abs(b)))))
 	infinite := eq(a, b)
 	if !(rtol >= 0 && atol >= 0) || asTinygrad(a) { // equal finite numbers may be too far apart

@@ -188,7 +188,7 @@ func UnpackBits(x *uop.UOp, axis int, count int64, little bool) (r *uop.UOp, err
 	need("x", x)
 	needAxes("x", x)
 	if x.DType != uop.Uint8 {
-		fail("x", "is %s, expected uint8", x.DType)
+		fail("x", "is %s, expected the type uint8", x.DType)
 	}
 	axis = axisOf("axis", axis, len(x.Shape()))
 	n := intSize("axis", x.Shape(), axis) * 8
@@ -337,7 +337,9 @@ func PolyFromRoots(x *uop.UOp) (r *uop.UOp, err error) {
 		must(err)
 		real = !x.DType.IsComplex()
 	}
-	roots = coefficients("x", roots)
+	if roots = coefficients("x", roots); !roots.DType.IsComplex() {
+		roots = asFloat(roots)
+	}
 	r = full(x.Graph(), uop.ShapeOf(1), uop.Int(1), roots.DType)
 	for i := range intSize("x", roots.Shape(), 0) {
 		r = sub(padAxis(r, 0, 0, 1, 0), mul(padAxis(r, 0, 1, 0, 0), index(roots, At(i))))

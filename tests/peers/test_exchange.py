@@ -110,7 +110,8 @@ def test_jax_may_be_imported_first() -> None:
     code = """
 import jax, numpy as np
 from polygrad import Tensor
-print(np.asarray(Tensor([1.0, 2.0], dtype="bfloat16")).dtype)
+x = Tensor(np.asarray(jax.numpy.ones(2, "bfloat16")) * 3)
+print(np.asarray(Tensor([1.0, 2.0], dtype="bfloat16")).dtype, x.dtype.name, x.tolist())
 """
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert (run.stdout.strip(), run.returncode) == ("float32", 0), run.stderr
+    assert (run.stdout.strip(), run.returncode) == ("float32 bfloat16 [3.0, 3.0]", 0), run.stderr

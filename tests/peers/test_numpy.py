@@ -585,10 +585,12 @@ def test_bools_stay_bools() -> None:
         expected, got = getattr(np, name)(x), getattr(pnp, name)(x).numpy()
         assert (got.dtype.kind, got.tolist()) == (expected.dtype.kind, expected.tolist()), name
     for refused in (pnp.ptp, pnp.negative, pnp.positive, pnp.ediff1d):
-        with pytest.raises(TypeError, match=rf"{refused.__name__}: x: is bool, expected numbers"):
+        with pytest.raises(
+            TypeError, match=rf"{refused.__name__}: (a|x): is bool, expected numbers"
+        ):
             refused(x)
     for both in (pnp.subtract, pnp.cross):
-        with pytest.raises(TypeError, match=r"x: is bool, expected numbers"):
+        with pytest.raises(TypeError, match=r"(a|x): is bool, expected numbers"):
             both(Tensor(x), Tensor(x))
     assert pnp.abs(x).tolist() == x.tolist()
     whole = np.array([-7, 7, -8, 8, -1, 0], np.int32)
@@ -616,7 +618,7 @@ def test_functions_of_functions() -> None:
         (lambda: pnp.quantile([1.0, 2], 1.5), ValueError, "quantile: q: 1.5, expected 0 to 1"),
         (lambda: pnp.take([1, 2], [5]), IndexError, "take: indices: 5 is out of bounds"),
         (lambda: pnp.unravel_index([60], (3, 4, 5)), IndexError, "unravel_index: indices: 60 is"),
-        (lambda: pnp.ravel_multi_index([[3]], (3,)), IndexError, "multi_index: positions: 3 is"),
+        (lambda: pnp.ravel_multi_index([[3]], (3,)), IndexError, "multi_index: 3 is"),
         (lambda: pnp.fill_diagonal([1, 2], 1), ValueError, "fill_diagonal: a: has 1 dim"),
         (lambda: pnp.rollaxis(pnp.ones((2, 3)), 2), ValueError, "rollaxis: axis: 2 is out"),
         (lambda: pnp.where([1], 2), ValueError, "where: expected both x and y"),

@@ -26,13 +26,11 @@ LEFT_OUT = {
 }
 OTHERWISE = {
     "arange": "the first argument of NumPy has no name",
-    "broadcast_to": "array is called x",
     "can_cast": "the standard has no casting",
     "clip": "the standard has min and max, a_min and a_max are other names of them",
     "einsum_path": "NumPy hides the names",
     "isin": "kind names an algorithm of NumPy",
     "meshgrid": "copy: the results are never views of one array",
-    "ravel_multi_index": "multi_index is called positions",
     "promote_types": "it is result_type, with any number of types",
     "rint": "it is round, with decimals",
     "full_like": "shape is no positional argument",
@@ -75,12 +73,15 @@ def test_names_and_order(theirs: ModuleType, ours: ModuleType, name: str) -> Non
     if any(p.kind == p.VAR_POSITIONAL for p in wanted):
         wanted = [p for p in wanted if p.kind == p.KEYWORD_ONLY and p.name != "copy"]
     names = {p.name for p in found}
+    every = list(inspect.signature(getattr(theirs, name)).parameters)
+    behind = every[every.index("out") :] if "out" in every else []  # have no position without it
+    assert all(p.kind == p.KEYWORD_ONLY for p in found if p.name in behind)
     sized = any(p.kind == p.VAR_KEYWORD for p in found)
     for i, p in enumerate(wanted):
         if p.kind == p.POSITIONAL_ONLY or p.name == "device":
             continue
         assert p.name in names or sized, f"{p.name} is missing"
-        if p.kind == p.POSITIONAL_OR_KEYWORD:
+        if p.kind == p.POSITIONAL_OR_KEYWORD and p.name not in behind:
             assert found[i].name == p.name, f"{found[i].name} stands in the place of {p.name}"
             assert found[i].kind == p.kind, f"{p.name} is no positional argument, or has no name"
 
@@ -109,6 +110,11 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "prod": lambda m: m.prod(X, axis=1, where=MASK, initial=0.5),
     "max": lambda m: m.max(X, axis=1, initial=0.3, where=MASK),
     "min": lambda m: m.min(WHOLE, axis=0, initial=2, where=MASK),
+    "where of all": lambda m: m.max(X, axis=1, where=True) + m.mean(X, 1, where=True),
+    "poly of unsigned": lambda m: m.poly(np.array([3, 2, 1], "uint32")),
+    "broadcast_to": lambda m: m.broadcast_to(array=X[0], shape=(2, 5)),
+    "ravel_multi_index": lambda m: m.ravel_multi_index(multi_index=([1, 0], [2, 3]), dims=(3, 4)),
+    "unique in no order": lambda m: np.sort(flat(m.unique(WHOLE, sorted=False))[0]),
     "max of none": lambda m: m.max(np.zeros((3, 0)), axis=1, initial=-4.0),
     "max of none twice": lambda m: m.amax(np.zeros((0, 3, 0)), initial=-4.0),
     "any": lambda m: m.any(WHOLE > 2, axis=1, where=MASK),
@@ -237,6 +243,11 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "vectorize core": lambda m: m.vectorize(lambda a, b: (a * b).sum(), signature="(n),(n)->()")(
         X, X[0]
     ),
+    "norm over axes": lambda m: m.linalg.norm(np.stack([M, S, X[:, 1:]]), 2, (2, 0), True),
+    "norm fro over axes": lambda m: m.linalg.norm(np.stack([M, S]), "fro", axis=(0, 1)),
+    "norm of lists": lambda m: m.linalg.norm(X.tolist(), 1),
+    "norm of one axis": lambda m: m.linalg.norm(X, 1, (0,)),
+    "norm of all": lambda m: m.linalg.norm(np.stack([M, S])),
     "matrix_rank": lambda m: m.linalg.matrix_rank(S, tol=1e-3, hermitian=True),
     "pinv": lambda m: m.linalg.pinv(X, 1e-10),
     "eigvalsh": lambda m: m.linalg.eigvalsh(S, "U"),
@@ -341,6 +352,14 @@ def test_files() -> None:
     ("call", "match"),
     [
         (lambda: pnp.max(X, where=MASK), r"numpy\.max: initial: is not given, expected a number"),
+        (lambda: pnp.max(X[:0], axis=0), r"numpy\.max: a: of shape \(0,5\) has no elements along"),
+        (lambda: pnp.ptp(X[:0]), r"numpy\.ptp: a: of shape \(0,5\) has no elements along"),
+        (lambda: pnp.i0(X * 1j), r"numpy\.i0: x: expected a real type: float64 has no imaginary"),
+        (lambda: pnp.concat([X, V]), r"numpy\.concat: arrays\[1\]: has shape \(6\), expected"),
+        (lambda: pnp.sort(X, 5), r"numpy\.sort: axis: 5 is out of range"),
+        (lambda: pnp.swapaxes(X, 0, 7), r"numpy\.swapaxes: axis2: 7 is out of range"),
+        (lambda: pnp.transpose(X, (0, 0)), r"numpy\.permute_dims: axes: axis 0 is given twice"),
+        (lambda: pnp.linalg.norm(np.ones((2, 2, 2)), 2), r"norm: axis: None, expected one or two"),
         (lambda: pnp.sum(X, where=np.ones(3, bool)), r"sum: where: has shape \(3\), expected one"),
         (lambda: pnp.quantile(X, 0.5, weights=X), r"method: \"linear\", expected \"inverted_cdf\""),
         (lambda: pnp.cross(M, M), r"numpy\.cross: a: has shape \(4,4\), expected vectors of 2"),
@@ -355,7 +374,10 @@ def test_files() -> None:
         (lambda: pnp.meshgrid(V, V, sparse=True, indexing="x"), r"meshgrid: indexing: x"),
         (lambda: pnp.greater(X * 1j, X), "Tensor.gt: operands: are complex128: complex numbers"),
         (lambda: pnp.partition(V, 6), "numpy.partition: kth: 6 is out of bounds"),
-        (lambda: pnp.take(np.float32(1), [0], 0, "wrap"), "axis: 0 of a scalar, expected a tensor"),
+        (
+            lambda: pnp.take(np.float32(1), [0], 0, mode="wrap"),
+            "axis: 0 of a scalar, expected a tensor",
+        ),
         (lambda: pnp.compress(MASK[0], V[:1]), "compress: condition: true behind the 1 elements"),
         (lambda: pnp.delete(V, MASK[0]), r"delete: obj: a mask of shape \(5,\), expected one of"),
         (lambda: pnp.linspace(None, 3), "linspace: x: a NoneType, expected an array or a number"),

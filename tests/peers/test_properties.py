@@ -171,6 +171,9 @@ both("elementwise", "divide", (*INTEGERS, *FLOATS), "positive")
 both("elementwise", "arctan2 hypot logaddexp", FLOATS, "any", scale=2)
 both("elementwise", "power float_power", WIDE, "positive", scale=20)
 both("exact", "power", ("int32", "int64", "uint8"), "small")
+both("exact", "power", INTEGERS, "positive")
+both("exact", "power", UNSIGNED, "any")
+both("exact", "isclose", ("bool", *INTEGERS, *WIDE), "any")
 
 # Reductions
 reduced("reductions", "sum", (*INTEGERS, *FLOATS), "any", True, 4)

@@ -885,9 +885,9 @@ export function unravelIndex(indices: Tensor, shape: Size | readonly Size[] | { 
  * @param dims 0 or more
  * @param mode raise by default
  */
-export function ravelMultiIndex(positions: readonly Tensor[], dims: PerAxis, mode?: 'raise' | 'clip' | 'wrap'): Tensor
-export function ravelMultiIndex(positions: readonly Tensor[], dims: PerAxis, options: { mode?: 'raise' | 'clip' | 'wrap' }): Tensor
-export function ravelMultiIndex(positions: readonly Tensor[], options: { dims: PerAxis, mode?: 'raise' | 'clip' | 'wrap' }): Tensor
+export function ravelMultiIndex(multi_index: readonly Tensor[], dims: PerAxis, mode?: 'raise' | 'clip' | 'wrap'): Tensor
+export function ravelMultiIndex(multi_index: readonly Tensor[], dims: PerAxis, options: { mode?: 'raise' | 'clip' | 'wrap' }): Tensor
+export function ravelMultiIndex(multi_index: readonly Tensor[], options: { dims: PerAxis, mode?: 'raise' | 'clip' | 'wrap' }): Tensor
 
 /**
  * The positions of the lower triangle of a matrix, up to its diagonal k, int32.
@@ -974,7 +974,7 @@ export function squeeze(a: Tensor, axis?: Axes | { axis?: Axes }): Tensor
 export function expandDims(a: Tensor, axis?: PerAxis | { axis?: PerAxis }): Tensor
 
 /** The array with axes of size 1 repeated up to a shape. */
-export function broadcastTo(x: Tensor, shape: Size | readonly Size[] | { shape: Size | readonly Size[] }): Tensor
+export function broadcastTo(array: Tensor, shape: Size | readonly Size[] | { shape: Size | readonly Size[] }): Tensor
 
 /** The elements as a vector, in row-major order. */
 export function ravel(a: Tensor): Tensor

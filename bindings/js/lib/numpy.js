@@ -726,8 +726,8 @@ function expandDims (a, ...args) {
   return functionOf('numpy.expand_dims', 'axis').one(tensorOf(a, 'numpy.expandDims: a'), args)
 }
 
-function broadcastTo (x, ...args) {
-  return functionOf('numpy.broadcast_to', 'shape').one(tensorOf(x, 'numpy.broadcastTo: x'), args)
+function broadcastTo (array, ...args) {
+  return functionOf('numpy.broadcast_to', 'shape').one(tensorOf(array, 'numpy.broadcastTo: array'), args)
 }
 
 function ravel (a, ...args) {

@@ -640,6 +640,8 @@ def _of_data(data: Any, kind: DType | None) -> Tensor:
             return share(Tensor, array, known)
     else:
         array = np.asarray(data)
+    if isinstance(own := known_dtype(array.dtype), DType) and own.numpy is None:  # of ml_dtypes
+        kind, array = kind or own, array.astype(np.float32)
     if array.dtype == object or array.dtype.kind in "USVmM":
         raise wrong("data", f"elements of type {array.dtype}", "numbers", ArgumentTypeError)
     if kind is not None:

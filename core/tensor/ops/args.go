@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/big"
@@ -278,10 +279,13 @@ var argumentNames = map[string][]string{
 	"axes":        {"axis"},
 	"bounds":      {"padding", "arg", "shape"},
 	"classes":     {"num_classes"},
-	"dim0":        {"x"},
+	"dim":         {"axis"},
+	"dim0":        {"axis1", "x"},
+	"dim1":        {"axis2"},
 	"kernel_size": {"weight"},
 	"mask":        {"attn_mask"},
 	"n":           {"num_samples"},
+	"order":       {"axes"},
 	"padding":     {"shape"},
 	"q":           {"x"},
 	"rate":        {"cfg"},
@@ -300,20 +304,25 @@ var argumentNames = map[string][]string{
 // operands of the operation.
 func (op *Op) named(err error) error {
 	e, ok := err.(*tensor.Error)
-	if !ok {
+	if own, here := err.(*Error); here {
+		e = &tensor.Error{Arg: own.Arg, Text: own.Text}
+	} else if !ok {
 		return err
 	}
 	has := func(name string) bool {
-		return name == "x" && op.Form == Method && op.First == "" || name == op.First || name == "tensors" && op.Form == Joiner ||
+		return name == "x" && op.Form == Method && op.First == "" || name == op.First || name == "tensors" && op.Form == Joiner && op.First == "" ||
 			slices.ContainsFunc(op.Params, func(p Param) bool { return p.Name == name })
 	}
 	arg, element, indexed := strings.Cut(e.Arg, "[")
 	switch {
 	case has(arg):
+	case arg == "x" && op.First != "" || arg == "tensors" && op.Form == Joiner:
+		arg = op.First
 	case arg == "tensors":
 		arg = "operands"
-	case arg == "x" && op.First != "":
-		arg = op.First
+	case !ok:
+	case arg == "dtype": // of a cast inside
+		return &Error{cmp.Or(op.First, "x"), "expected a real type: " + e.Text}
 	default:
 		if i := slices.IndexFunc(argumentNames[arg], has); i >= 0 {
 			arg = argumentNames[arg][i]

@@ -131,7 +131,7 @@ The lower factor has ones on its diagonal, which are not stored: a[order] = lowe
 			name, order := a.norm("p", "")
 			return tensor.Condition(a.X, name, order)
 		}),
-		called("array", joiner("linalg.multi_dot", "", "The product of matrices in the order with the least work.\nThe first may be a row, the last a column.", func(a *Args) (*uop.UOp, error) { return tensor.ChainProduct(a.Xs) })),
+		called("arrays", joiner("linalg.multi_dot", "", "The product of matrices in the order with the least work.\nThe first may be a row, the last a column.", func(a *Args) (*uop.UOp, error) { return tensor.ChainProduct(a.Xs) })),
 	}
 })
 

@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"cmp"
 	"math"
 	"strings"
 	"sync"
@@ -79,7 +80,7 @@ func (m *Module) OperandOf(op *Op) string {
 	case Maker:
 		return ""
 	case Joiner:
-		return name + "s"
+		return cmp.Or(op.First, m.Operand+"s")
 	}
 	return name
 }

@@ -40,9 +40,9 @@ var firstOperands = map[string]string{
 		permute_dims prod ptp put quantile ravel repeat resize roll rollaxis round searchsorted sort squeeze std sum swapaxes take tensordot trace
 		unpackbits var`,
 	"A": "tile", "a1": "array_equal polyadd polymul polysub", "ar1": "intersect1d setdiff1d setxor1d union1d",
-	"arr": "delete insert put_along_axis take_along_axis tril_indices_from triu_indices_from", "array": "concat stack", "ary": "ediff1d",
-	"condition": "extract", "element": "isin", "f": "gradient", "indices": "unravel_index", "key": "lexsort", "m": "cov flip rot90 tril triu",
-	"p": "polyder polyint polyval roots unwrap", "position": "ravel_multi_index", "seq_of_zeros": "poly", "u": "polydiv", "v": "diag diagflat",
+	"arr": "delete insert put_along_axis take_along_axis tril_indices_from triu_indices_from", "array": "broadcast_to", "arrays": "concat stack", "ary": "ediff1d",
+	"condition": "extract", "element": "isin", "f": "gradient", "indices": "unravel_index", "keys": "lexsort", "m": "cov flip rot90 tril triu",
+	"p": "polyder polyint polyval roots unwrap", "multi_index": "ravel_multi_index", "seq_of_zeros": "poly", "u": "polydiv", "v": "diag diagflat",
 	"val": "imag real", "y": "trapezoid", "z": "angle",
 }
 

@@ -69,7 +69,7 @@ func borrowed(name, of, params, names string) Op {
 			inner.values[k] = a.values[i]
 		}
 		r, err := from.Build(&inner)
-		if e, is := err.(*Error); is {
+		if e, is := from.named(err).(*Error); is {
 			for i, k := range to {
 				if from.Params[k].Name == e.Arg {
 					return nil, &Error{a.op.Params[i].Name, e.Text}
@@ -766,7 +766,7 @@ Those outside are errors where they are in memory, moved to the edge with "clip"
 				for i, x := range a.Xs {
 					if n := a.ints("dims"); a.text("mode") == "raise" && i < len(n) {
 						if wrong, found := a.Elements.outside(x, 0, n[i]-1); found {
-							return nil, bad("positions", "%d is out of bounds for axis %d of size %d", wrong, i, n[i])
+							return nil, bad("multi_index", "%d is out of bounds for axis %d of size %d", wrong, i, n[i])
 						}
 					}
 				}

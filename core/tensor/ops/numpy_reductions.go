@@ -30,6 +30,11 @@ func folding(name, params, doc string, neutral func(x *uop.UOp) *uop.Const, redu
 			return nil, err
 		}
 		n := neutral(a.X)
+		if noFirst := strings.HasSuffix(name, "max") || strings.HasSuffix(name, "min"); noFirst && !a.given("initial") {
+			if err := a.needElements(); err != nil {
+				return nil, err
+			}
+		}
 		if n == nil && a.given("initial") {
 			first := a.number("initial")
 			n = &first
@@ -107,13 +112,20 @@ func (a *Args) mask() (*uop.UOp, error) {
 
 // neverEmpty is x with a neutral element along the reduced axes that have none.
 func (a *Args) neverEmpty(neutral uop.Const) (*uop.UOp, error) {
+	pairs, empty := a.emptyAxes()
+	if !empty {
+		return a.X, nil
+	}
+	return tensor.Pad(a.X, pairs, held(a.X, neutral))
+}
+
+// emptyAxes are pads by one element of the reduced axes that have none, and whether there are such axes.
+func (a *Args) emptyAxes() (pairs []uop.Pair, empty bool) {
 	s, axes := a.X.Shape(), a.axes("axis")
-	pairs, empty := make([]uop.Pair, len(s)), false
+	pairs = make([]uop.Pair, len(s))
 	for i := range s {
 		pairs[i] = noPair(i)
-	}
-	if axes == nil {
-		for i := range s {
+		if !a.given("axis") {
 			axes = append(axes, i)
 		}
 	}
@@ -125,10 +137,21 @@ func (a *Args) neverEmpty(neutral uop.Const) (*uop.UOp, error) {
 			pairs[axis].Hi, empty = uop.N(1), true
 		}
 	}
-	if !empty {
-		return a.X, nil
+	return pairs, empty
+}
+
+// needElements fails for a greatest or least element of none.
+func (a *Args) needElements() error {
+	pairs, empty := a.emptyAxes()
+	for i, p := range pairs {
+		if a.X.Shape()[i].IsNum(0) && p.Hi.IsNum(0) {
+			return nil // there is no result either
+		}
 	}
-	return tensor.Pad(a.X, pairs, held(a.X, neutral))
+	if empty {
+		return bad("x", "of shape %s has no elements along the axes, expected one or more, or initial", a.X.Shape())
+	}
+	return nil
 }
 
 func always(v uop.Const) func(x *uop.UOp) *uop.Const { return func(*uop.UOp) *uop.Const { return &v } }
@@ -336,7 +359,11 @@ func numpyReductions() []Op {
 		}),
 		documented("The position of the greatest element along an axis, the first of several.\nUnless an axis is given, it is that in the flattened array.", borrowed("argmax", "argmax", "axis int?, keepdims bool = false", "axis keepdim")),
 		documented("The position of the least element along an axis, the first of several.\nUnless an axis is given, it is that in the flattened array.", borrowed("argmin", "argmin", "axis int?, keepdims bool = false", "axis keepdim")),
-		reducing("ptp", "The greatest less the least element along axes.", func(x *uop.UOp, axes []int, keep bool) (*uop.UOp, error) {
+		inNumpy("ptp", overAxes, "The greatest less the least element along axes.", func(a *Args) (*uop.UOp, error) {
+			x, axes, keep := a.X, a.axes("axis"), a.bool("keepdims")
+			if err := a.needElements(); err != nil {
+				return nil, err
+			}
 			if x.DType.IsBool() {
 				return nil, bad("x", "is bool, expected numbers")
 			}

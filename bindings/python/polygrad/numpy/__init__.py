@@ -309,7 +309,7 @@ def repeat(
         counts = _operations.broadcast_to(_array(repeats), (a.size(axis),))
         ends = _operations.cumulative_sum(counts)
         at = _operations.searchsorted(ends, Tensor.arange(total_repeat_length), "right")
-        return _operations.take(a, at, axis, "clip")
+        return _operations.take(a, at, axis, mode="clip")
     counts = repeats.tolist() if isinstance(repeats, Tensor) else repeats
     return _operations.repeat(a, counts, axis)
 
@@ -351,22 +351,24 @@ def cumulative_sum(
     x: Operand,
     axis: int | None = None,
     dtype: Any = None,
+    *,
     include_initial: builtins.bool = False,
 ) -> Tensor:
     """Return the sums of all elements up to each one; axis may be missing for vectors."""
     x = _vector_unless(x, axis)
-    return _operations.cumulative_sum(x, axis, dtype, include_initial)
+    return _operations.cumulative_sum(x, axis, dtype, include_initial=include_initial)
 
 
 def cumulative_prod(
     x: Operand,
     axis: int | None = None,
     dtype: Any = None,
+    *,
     include_initial: builtins.bool = False,
 ) -> Tensor:
     """Return the products of all elements up to each one; axis may be missing for vectors."""
     x = _vector_unless(x, axis)
-    return _operations.cumulative_prod(x, axis, dtype, include_initial)
+    return _operations.cumulative_prod(x, axis, dtype, include_initial=include_initial)
 
 
 cumsum = _operations.cumulative_sum
@@ -469,7 +471,7 @@ def piecewise(
     return result.cast(x.dtype)
 
 
-def choose(a: Operand, choices: Sequence[Operand], mode: str = "raise") -> Tensor:
+def choose(a: Operand, choices: Sequence[Operand], *, mode: str = "raise") -> Tensor:
     """Return, in each place, the element of the choice whose number stands there.
 
     mode is that of take for numbers that are none of a choice.
@@ -477,7 +479,7 @@ def choose(a: Operand, choices: Sequence[Operand], mode: str = "raise") -> Tenso
     at, *xs = broadcast_arrays(a, *choices)
     if mode == "raise":
         return _operations.take_along_axis(stack(xs), at.unsqueeze(0), 0).squeeze(0)
-    numbers = _operations.take(Tensor.arange(len(xs)), at, 0, mode)
+    numbers = _operations.take(Tensor.arange(len(xs)), at, 0, mode=mode)
     return _operations.take_along_axis(stack(xs), numbers.unsqueeze(0), 0).squeeze(0)
 
 
@@ -708,7 +710,7 @@ def average(
     keepdims: builtins.bool = False,
 ) -> Any:
     """Return the mean along axes with weights; with returned, also the sum of the weights."""
-    found = _operations.average(a, axis, weights, keepdims)
+    found = _operations.average(a, axis, weights, keepdims=keepdims)
     return found if returned else found[0]
 
 

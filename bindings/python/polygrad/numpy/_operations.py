@@ -1014,6 +1014,7 @@ def sum(
     a: Operand,
     axis: Sizes | None = None,
     dtype: DTypeLike | None = None,
+    *,
     keepdims: bool = False,
     initial: float | None = None,
     where: Operand | None = None,
@@ -1031,6 +1032,7 @@ def prod(
     a: Operand,
     axis: Sizes | None = None,
     dtype: DTypeLike | None = None,
+    *,
     keepdims: bool = False,
     initial: float | None = None,
     where: Operand | None = None,
@@ -1045,6 +1047,7 @@ def prod(
 def max(
     a: Operand,
     axis: Sizes | None = None,
+    *,
     keepdims: bool = False,
     initial: float | None = None,
     where: Operand | None = None,
@@ -1059,6 +1062,7 @@ def max(
 def min(
     a: Operand,
     axis: Sizes | None = None,
+    *,
     keepdims: bool = False,
     initial: float | None = None,
     where: Operand | None = None,
@@ -1074,6 +1078,7 @@ def mean(
     a: Operand,
     axis: Sizes | None = None,
     dtype: DTypeLike | None = None,
+    *,
     keepdims: bool = False,
     where: Operand | None = None,
 ) -> Tensor:
@@ -1087,6 +1092,7 @@ def mean(
 def any(
     a: Operand,
     axis: Sizes | None = None,
+    *,
     keepdims: bool = False,
     where: Operand | None = None,
 ) -> Tensor:
@@ -1100,6 +1106,7 @@ def any(
 def all(
     a: Operand,
     axis: Sizes | None = None,
+    *,
     keepdims: bool = False,
     where: Operand | None = None,
 ) -> Tensor:
@@ -1114,6 +1121,7 @@ def var(
     a: Operand,
     axis: Sizes | None = None,
     dtype: DTypeLike | None = None,
+    *,
     ddof: float | None = None,
     keepdims: bool = False,
     where: Operand | None = None,
@@ -1134,6 +1142,7 @@ def std(
     a: Operand,
     axis: Sizes | None = None,
     dtype: DTypeLike | None = None,
+    *,
     ddof: float | None = None,
     keepdims: bool = False,
     where: Operand | None = None,
@@ -1149,7 +1158,7 @@ def std(
     )
 
 
-def argmax(a: Operand, axis: int | None = None, keepdims: bool = False) -> Tensor:
+def argmax(a: Operand, axis: int | None = None, *, keepdims: bool = False) -> Tensor:
     """The position of the greatest element along an axis, the first of several.
 
     Unless an axis is given, it is that in the flattened array.
@@ -1157,7 +1166,7 @@ def argmax(a: Operand, axis: int | None = None, keepdims: bool = False) -> Tenso
     return array(a)._call1(_ARGMAX, axis, keepdims)
 
 
-def argmin(a: Operand, axis: int | None = None, keepdims: bool = False) -> Tensor:
+def argmin(a: Operand, axis: int | None = None, *, keepdims: bool = False) -> Tensor:
     """The position of the least element along an axis, the first of several.
 
     Unless an axis is given, it is that in the flattened array.
@@ -1165,12 +1174,12 @@ def argmin(a: Operand, axis: int | None = None, keepdims: bool = False) -> Tenso
     return array(a)._call1(_ARGMIN, axis, keepdims)
 
 
-def ptp(a: Operand, axis: Sizes | None = None, keepdims: bool = False) -> Tensor:
+def ptp(a: Operand, axis: Sizes | None = None, *, keepdims: bool = False) -> Tensor:
     """The greatest less the least element along axes."""
     return array(a)._call1(_PTP, axis, keepdims)
 
 
-def count_nonzero(a: Operand, axis: Sizes | None = None, keepdims: bool = False) -> Tensor:
+def count_nonzero(a: Operand, axis: Sizes | None = None, *, keepdims: bool = False) -> Tensor:
     """The number of elements along axes that are not 0, int32."""
     return array(a)._call1(_COUNT_NONZERO, axis, keepdims)
 
@@ -1179,6 +1188,7 @@ def quantile(
     a: Operand,
     q: Operand,
     axis: Sizes | None = None,
+    *,
     method: str = "linear",
     keepdims: bool = False,
     weights: Operand | None = None,
@@ -1198,6 +1208,7 @@ def percentile(
     a: Operand,
     q: Operand,
     axis: Sizes | None = None,
+    *,
     method: str = "linear",
     keepdims: bool = False,
     weights: Operand | None = None,
@@ -1217,6 +1228,7 @@ def nanquantile(
     a: Operand,
     q: Operand,
     axis: Sizes | None = None,
+    *,
     method: str = "linear",
     keepdims: bool = False,
     weights: Operand | None = None,
@@ -1236,6 +1248,7 @@ def nanpercentile(
     a: Operand,
     q: Operand,
     axis: Sizes | None = None,
+    *,
     method: str = "linear",
     keepdims: bool = False,
     weights: Operand | None = None,
@@ -1251,12 +1264,12 @@ def nanpercentile(
     return a._call1(_NANPERCENTILE, operand(q, a), axis, method, keepdims, maybe(weights))
 
 
-def median(a: Operand, axis: Sizes | None = None, keepdims: bool = False) -> Tensor:
+def median(a: Operand, axis: Sizes | None = None, *, keepdims: bool = False) -> Tensor:
     """The median along axes."""
     return array(a)._call1(_MEDIAN, axis, keepdims)
 
 
-def nanmedian(a: Operand, axis: Sizes | None = None, keepdims: bool = False) -> Tensor:
+def nanmedian(a: Operand, axis: Sizes | None = None, *, keepdims: bool = False) -> Tensor:
     """The median along axes of the elements that are not NaN."""
     return array(a)._call1(_NANMEDIAN, axis, keepdims)
 
@@ -1265,6 +1278,7 @@ def nansum(
     a: Operand,
     axis: Sizes | None = None,
     dtype: DTypeLike | None = None,
+    *,
     keepdims: bool = False,
     initial: float | None = None,
     where: Operand | None = None,
@@ -1280,6 +1294,7 @@ def nanprod(
     a: Operand,
     axis: Sizes | None = None,
     dtype: DTypeLike | None = None,
+    *,
     keepdims: bool = False,
     initial: float | None = None,
     where: Operand | None = None,
@@ -1294,6 +1309,7 @@ def nanprod(
 def nanmax(
     a: Operand,
     axis: Sizes | None = None,
+    *,
     keepdims: bool = False,
     initial: float | None = None,
     where: Operand | None = None,
@@ -1308,6 +1324,7 @@ def nanmax(
 def nanmin(
     a: Operand,
     axis: Sizes | None = None,
+    *,
     keepdims: bool = False,
     initial: float | None = None,
     where: Operand | None = None,
@@ -1323,6 +1340,7 @@ def nanmean(
     a: Operand,
     axis: Sizes | None = None,
     dtype: DTypeLike | None = None,
+    *,
     keepdims: bool = False,
     where: Operand | None = None,
 ) -> Tensor:
@@ -1337,6 +1355,7 @@ def nanvar(
     a: Operand,
     axis: Sizes | None = None,
     dtype: DTypeLike | None = None,
+    *,
     ddof: float | None = None,
     keepdims: bool = False,
     where: Operand | None = None,
@@ -1357,6 +1376,7 @@ def nanstd(
     a: Operand,
     axis: Sizes | None = None,
     dtype: DTypeLike | None = None,
+    *,
     ddof: float | None = None,
     keepdims: bool = False,
     where: Operand | None = None,
@@ -1373,12 +1393,12 @@ def nanstd(
     )
 
 
-def nanargmax(a: Operand, axis: int | None = None, keepdims: bool = False) -> Tensor:
+def nanargmax(a: Operand, axis: int | None = None, *, keepdims: bool = False) -> Tensor:
     """The position of the greatest element that is not NaN."""
     return array(a)._call1(_NANARGMAX, axis, keepdims)
 
 
-def nanargmin(a: Operand, axis: int | None = None, keepdims: bool = False) -> Tensor:
+def nanargmin(a: Operand, axis: int | None = None, *, keepdims: bool = False) -> Tensor:
     """The position of the least element that is not NaN."""
     return array(a)._call1(_NANARGMIN, axis, keepdims)
 
@@ -1387,6 +1407,7 @@ def average(
     a: Operand,
     axis: Sizes | None = None,
     weights: Operand | None = None,
+    *,
     keepdims: bool = False,
 ) -> tuple[Tensor, ...]:
     """The mean along axes with weights, and the sum of the weights."""
@@ -1397,6 +1418,7 @@ def cumulative_sum(
     a: Operand,
     axis: int | None = None,
     dtype: DTypeLike | None = None,
+    *,
     include_initial: bool = False,
 ) -> Tensor:
     """The sums of all elements up to each one."""
@@ -1407,6 +1429,7 @@ def cumulative_prod(
     a: Operand,
     axis: int | None = None,
     dtype: DTypeLike | None = None,
+    *,
     include_initial: bool = False,
 ) -> Tensor:
     """The products of all elements up to each one."""
@@ -1417,6 +1440,7 @@ def nancumsum(
     a: Operand,
     axis: int | None = None,
     dtype: DTypeLike | None = None,
+    *,
     include_initial: bool = False,
 ) -> Tensor:
     """The sums of all elements up to each one that are not NaN."""
@@ -1427,6 +1451,7 @@ def nancumprod(
     a: Operand,
     axis: int | None = None,
     dtype: DTypeLike | None = None,
+    *,
     include_initial: bool = False,
 ) -> Tensor:
     """The products of all elements up to each one that are not NaN."""
@@ -1754,6 +1779,7 @@ def take(
     a: Operand,
     indices: Operand,
     axis: int | None = None,
+    *,
     mode: str = "raise",
     fill_value: float | None = None,
 ) -> Tensor:
@@ -1816,13 +1842,17 @@ def unravel_index(indices: Operand, shape: Sizes) -> tuple[Tensor, ...]:
     return array(indices)._call(_UNRAVEL_INDEX, shape)
 
 
-def ravel_multi_index(positions: Sequence[Operand], dims: Sizes, mode: str = "raise") -> Tensor:
+def ravel_multi_index(
+    multi_index: Sequence[Operand],
+    dims: Sizes,
+    mode: str = "raise",
+) -> Tensor:
     """The positions in the row-major order of a shape, of a tensor of positions along each axis.
 
     Those outside are errors where they are in memory, moved to the edge with "clip", and counted
     anew from 0 with "wrap".
     """
-    return join(tensors(positions), _RAVEL_MULTI_INDEX, dims, mode)[0]
+    return join(tensors(multi_index), _RAVEL_MULTI_INDEX, dims, mode)[0]
 
 
 def tril_indices_from(arr: Operand, k: int = 0) -> tuple[Tensor, ...]:
@@ -1915,9 +1945,9 @@ def expand_dims(a: Operand, axis: Sizes = 0) -> Tensor:
     return array(a)._call1(_EXPAND_DIMS, axis)
 
 
-def broadcast_to(x: Operand, shape: Sizes) -> Tensor:
+def broadcast_to(array: Operand, shape: Sizes) -> Tensor:
     """The array with axes of size 1 repeated up to a shape."""
-    return array(x)._call1(_BROADCAST_TO, shape)
+    return tensors([array])[0]._call1(_BROADCAST_TO, shape)
 
 
 def ravel(a: Operand) -> Tensor:

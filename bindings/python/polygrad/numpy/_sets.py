@@ -71,11 +71,13 @@ def unique(
     axis: int | None = None,
     *,
     equal_nan: bool = True,
+    sorted: bool = True,
     **sized: Any,
 ) -> Any:
     """Return the distinct elements in order, and on request what unique_all has beside them.
 
-    With an axis they are the distinct slices along it. NaN are equal, as in NumPy.
+    With an axis they are the distinct slices along it. NaN are equal, as in NumPy. The order does
+    not depend on sorted.
     """
     found = unique_all(ar, equal_nan=equal_nan, axis=axis, **sized)
     asked = (True, return_index, return_inverse, return_counts)

@@ -25,7 +25,7 @@ from polygrad.linalg import (
 from polygrad.numpy._arrays import array
 from polygrad.numpy._operations import cross as _cross
 from polygrad.numpy._operations import diagonal as _diagonal
-from polygrad.numpy._operations import expand_dims, matmul, matrix_transpose, vecdot
+from polygrad.numpy._operations import expand_dims, matmul, matrix_transpose, moveaxis, vecdot
 from polygrad.numpy._operations import outer as _outer
 from polygrad.numpy._operations import tensordot as _tensordot
 from polygrad.numpy._operations import trace as _trace
@@ -238,9 +238,18 @@ def matrix_norm(x: Operand, /, *, keepdims: bool = False, ord: Any = "fro") -> T
 
 
 def norm(x: Operand, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Tensor:
-    """Return the norm of vectors along an axis, or of matrices along the two last axes."""
+    """Return the norm of vectors along an axis, of matrices along two, or of all elements.
+
+    Without an axis, a norm by its order is that of a vector or a matrix.
+    """
     if ord is None:
         return vector_norm(x, axis, keepdims)
-    if isinstance(ord, str) or (axis is None and getattr(x, "ndim", 1) == 2):
-        return matrix_norm(x, keepdims=keepdims, ord=ord)
-    return vector_norm(x, axis, keepdims, ord)
+    x = array(x)
+    axes = tuple(range(x.ndim)) if axis is None else axis
+    axes = (axes,) if isinstance(axes, int) else tuple(axes)
+    if len(axes) not in (1, 2):
+        raise wrong("axis", axis, "one or two axes")
+    if len(axes) == 1:
+        return vector_norm(x, axes[0], keepdims, ord)
+    norms = matrix_norm(moveaxis(x, axes, (-2, -1)), ord=ord)
+    return expand_dims(norms, tuple(a % x.ndim for a in axes)) if keepdims else norms

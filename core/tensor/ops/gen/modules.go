@@ -127,6 +127,9 @@ func pythonModule(m *ops.Module) []byte {
 		params, args := []string{first + ": Tensor"}, []string{constant}
 		for i := range op.Params {
 			param, value := pythonModuleParam(m, op, i)
+			if behindOut(m, op, i) {
+				params = append(params, "*")
+			}
 			params, args = append(params, param), append(args, value)
 		}
 		method, result, one := "_call1", "Tensor", "[0]"
@@ -137,6 +140,9 @@ func pythonModule(m *ops.Module) []byte {
 		self := "tensor(" + first + ", \"" + first + "\")"
 		if m.Arrays {
 			self = "array(" + first + meeting(op) + ")"
+			if first == "array" { // which hides the function
+				self = "tensors([array])[0]"
+			}
 			params[0] = first + ": Operand"
 		}
 		body := moduleCall("return "+self+"."+method, args)
@@ -288,6 +294,14 @@ func pythonModuleParam(m *ops.Module, op *ops.Op, i int) (param, value string) {
 		return param, "array(" + p.Name + ")"
 	}
 	return param, strings.Replace(value, ", self)", ", "+m.OperandOf(op)+")", 1)
+}
+
+// behindOut tells whether the argument out stands before a parameter in NumPy. As there is none, those from there on have no position.
+func behindOut(m *ops.Module, op *ops.Op, i int) bool {
+	axis := slices.IndexFunc(op.Params, func(p ops.Param) bool { return p.Name == "axis" })
+	return m.Name == "numpy" && axis >= 0 && axis < i && i == slices.IndexFunc(op.Params, func(p ops.Param) bool {
+		return slices.Contains([]string{"ddof", "include_initial", "keepdims", "method", "mode"}, p.Name)
+	})
 }
 
 // meeting is the second operand behind a comma: a number takes its type from it.
