@@ -263,10 +263,10 @@ func TestDecisions(t *testing.T) {
 		{"too few rows for a square", big, "", transposed(15, 64), "!, transposed"},
 		{"transposed tiles around the caches", big, "", transposed(2048, 512), "1 around the caches"},
 
-		{"rows that data choose are written as a whole", big, "", scatteredRows(1024), "loop over iterations of axis 2\n  loop over tiles of axis 1"},
+		{"data-dependent rows are written as a whole", big, "", scatteredRows(1024), "loop over iterations of axis 2\n  loop over tiles of axis 1"},
 		{"by threads in parts", threads, "", scatteredRows(1024), "tiles of 32 x 8"},
 		{"short ones are one tile", big, "", scatteredRows(32), "band 2"},
-		{"elements that data choose stay in narrow columns", big, "", func(in inputs) *uop.UOp {
+		{"data-dependent elements stay in narrow columns", big, "", func(in inputs) *uop.UOp {
 			x := in(f32, 64, 1024)
 			return x.ScatterTo(uop.ScatterArg{Op: uop.Add, Axis: 0, Checked: true}, in(uop.Int32, 64, 1024), in(f32, 64, 1024))
 		}, "band 2"},

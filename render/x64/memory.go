@@ -65,7 +65,7 @@ func (g *gen) findUpdates(b *ir.Block) {
 			continue
 		}
 		at, vector := it.Store.At, it.Store.Val.Lanes > 1
-		if vector && (g.f.AVX512 || at.Stride != 1) || !vector && meetsInPages(at, b) {
+		if vector && (g.f.AVX512 || at.Stride != 1) || !vector && aliases4K(at, b) {
 			continue
 		}
 		if v := g.updated(stored(it.Store), at, b); v != nil && v.Lanes == it.Store.Val.Lanes {
@@ -77,9 +77,9 @@ func (g *gen) findUpdates(b *ir.Block) {
 	}
 }
 
-// meetsInPages reports whether elements that are looked up in a block lie at few places of their pages. A load waits for an earlier store
-// to the same place of another page if that has its address early.
-func meetsInPages(at *ir.Place, b *ir.Block) bool {
+// aliases4K reports whether the addresses of indirect accesses in a block are multiples of a quarter of a page apart (4K aliasing): a load waits
+// for an earlier store with the same offset in another page, once the address of that is known.
+func aliases4K(at *ir.Place, b *ir.Block) bool {
 	const quarterPage = 1 << 10
 	return slices.ContainsFunc(at.Terms, func(t ir.Term) bool {
 		return t.V.Block == b && t.V.Op != ir.Iter && t.Coef*at.Buf.Kind.Size()%quarterPage == 0

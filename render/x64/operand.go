@@ -136,7 +136,7 @@ func same(g *gen, v *ir.Value) asm.Reg {
 func alu(op asm.Op) maker {
 	return func(g *gen, v *ir.Value) asm.Reg {
 		a, b := v.Args[0], v.Args[1]
-		if op != asm.SUB && (a.Op == ir.Const || b.Op != ir.Const && g.willDie(b) && !g.willDie(a)) {
+		if op != asm.SUB && (a.Op == ir.Const || b.Op != ir.Const && g.isLastUse(b) && !g.isLastUse(a)) {
 			a, b = b, a
 		}
 		g.need(a)
@@ -154,8 +154,8 @@ func alu(op asm.Op) maker {
 	}
 }
 
-// willDie reports whether the next use of v is its last.
-func (g *gen) willDie(v *ir.Value) bool {
+// isLastUse reports whether the next use of v is its last one.
+func (g *gen) isLastUse(v *ir.Value) bool {
 	s := &g.vals[v.ID]
 	return s.left == 1 && !s.shared && v.Block == g.cur.block
 }

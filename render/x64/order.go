@@ -209,7 +209,7 @@ func (g *gen) initPhi(p *phi) {
 	init := p.Init
 	if init.Op != ir.Const {
 		g.need(init)
-		if g.willDie(init) && init.Op != ir.Iter && g.formOf(init) == g.formOf(p.V) {
+		if g.isLastUse(init) && init.Op != ir.Iter && g.formOf(init) == g.formOf(p.V) {
 			p.reg, p.initialised = g.use(init), true
 		}
 	}

@@ -61,7 +61,7 @@ func makeLookup(g *gen, v *ir.Value) asm.Reg {
 // permute is a register with lanes vs of r.
 func (g *gen) permute(r asm.Reg, width, size int, vs []uint64) asm.Reg {
 	d := g.vec()
-	within := inSixteen(width, vs)
+	within := isInLane(width, vs)
 	if size > 16 && !within && (size > 32 || width == 4) {
 		g.ins(sized(width, asm.VPERMPS, asm.VPERMPD), size, d, g.lanesOf(width, vs), r)
 		return d
@@ -84,8 +84,8 @@ func (g *gen) permute(r asm.Reg, width, size int, vs []uint64) asm.Reg {
 	return d
 }
 
-// inSixteen reports whether a permutation is the same one within each 16 bytes: instructions for that are faster than others.
-func inSixteen(width int, vs []uint64) bool {
+// isInLane reports whether a permutation stays within each 128-bit lane, and is the same in all: such instructions are faster.
+func isInLane(width int, vs []uint64) bool {
 	n := 16 / width
 	for i, v := range vs {
 		if v/uint64(n) != uint64(i/n) || v%uint64(n) != vs[i%n] {
@@ -127,7 +127,7 @@ func makeInterleave(g *gen, v *ir.Value) asm.Reg {
 			}
 		}
 		rs = g.unpack(rs, size, sized(width, asm.VUNPCKLPS, asm.VUNPCKLPD), sized(width, asm.VUNPCKHPS, asm.VUNPCKHPD))
-		lo, hi := g.crossTwo(rs[0], rs[1])
+		lo, hi := g.swapHalves(rs[0], rs[1])
 		both := []asm.Reg{lo, hi}
 		g.transposed[v.Args[0]] = append(g.transposed[v.Args[0]], transposed{v.Args, both})
 		return both[v.Bits]

@@ -115,7 +115,7 @@ func (g *gen) transpose(rows []asm.Reg, width int) []asm.Reg {
 		case 1:
 			out[j] = rows[j]
 		case 2:
-			out[j], out[per+j] = g.crossTwo(rows[j], rows[per+j])
+			out[j], out[per+j] = g.swapHalves(rows[j], rows[per+j])
 		case 4:
 			a0, a1 := g.pieces(rows[j], rows[per+j])
 			b0, b1 := g.pieces(rows[2*per+j], rows[3*per+j])
@@ -137,8 +137,8 @@ func (g *gen) unpack(rows []asm.Reg, size int, low, high asm.Op) []asm.Reg {
 	return out
 }
 
-// crossTwo swaps the upper half of a with the lower half of b.
-func (g *gen) crossTwo(a, b asm.Reg) (lo, hi asm.Reg) {
+// swapHalves swaps the upper half of a with the lower half of b.
+func (g *gen) swapHalves(a, b asm.Reg) (lo, hi asm.Reg) {
 	return g.halvesOf(0, a, b), g.halvesOf(1, a, b)
 }
 

@@ -199,7 +199,7 @@ func (f *Facts) Independent(leaf *Region) bool {
 					places[d] = []place{placeOf(at)}
 				}
 				p := placeOf(index(a.U))
-				ok = ok && !slices.ContainsFunc(places[d], p.meets)
+				ok = ok && !slices.ContainsFunc(places[d], p.mayAlias)
 				places[d] = append(places[d], p)
 				continue
 			}

@@ -85,8 +85,8 @@ func (p *place) add(u *uop.UOp, times int64) {
 	p.known = false
 }
 
-// meets reports whether two stores may write the same element in any two iterations.
-func (p place) meets(q place) bool {
+// mayAlias reports whether two stores may write the same element in any two iterations.
+func (p place) mayAlias(q place) bool {
 	return !p.known || !q.known || !slices.Equal(p.along, q.along) || !slices.Equal(p.terms, q.terms) || reaches(p.along, p.first-q.first)
 }
 

@@ -17,8 +17,8 @@ func TestPlaces(t *testing.T) {
 	few := g.Range(uop.S(v), uop.AxisLoop, 2) // 0 to 9 of them
 	moved := func(u, by *uop.UOp) *uop.UOp { return u.Add(by.Mul(g.ConstInt(300)).Idiv(g.ConstInt(7))) }
 	for _, c := range []struct {
-		a, b  *uop.UOp
-		meets bool
+		a, b     *uop.UOp
+		mayAlias bool
 	}{
 		{moved(at(0, 20, 1), v), moved(at(10, 20, 1), v), false},
 		{moved(at(0, 20, 1), v), moved(at(9, 20, 1), v), true},
@@ -39,8 +39,8 @@ func TestPlaces(t *testing.T) {
 		{few.Add(g.ConstInt(8)), few, true},
 		{few.Mul(g.ConstInt(-1)).Add(g.ConstInt(50)), few, true}, // its first element is not known
 	} {
-		if p, q := placeOf(c.a), placeOf(c.b); p.meets(q) != c.meets || q.meets(p) != c.meets {
-			t.Errorf("%v and %v: meets %v, want %v", p, q, p.meets(q), c.meets)
+		if p, q := placeOf(c.a), placeOf(c.b); p.mayAlias(q) != c.mayAlias || q.mayAlias(p) != c.mayAlias {
+			t.Errorf("%v and %v: mayAlias %v, want %v", p, q, p.mayAlias(q), c.mayAlias)
 		}
 	}
 }

@@ -179,13 +179,13 @@ func (pl *planner) recordLanes(p *Band) {
 var near = [numKnobs]func(l *Laid, v int64) []int64{
 	knobVectorAxis:    otherAxes,
 	knobRowAxis:       otherAxes,
-	knobTranspose:     otherOfTwo,
-	knobMultiPass:     otherOfTwo,
-	knobPackColumns:   otherOfTwo,
-	knobPackRows:      otherOfTwo,
+	knobTranspose:     opposite,
+	knobMultiPass:     opposite,
+	knobPackColumns:   opposite,
+	knobPackRows:      opposite,
 	knobTileVectors:   func(_ *Laid, v int64) []int64 { return []int64{v - 1, v + 1, v * 2, v / 2} },
 	knobTileRows:      func(_ *Laid, v int64) []int64 { return []int64{v - 1, v + 1, v - 2, v + 2, v * 2, v / 2} },
-	knobRowsInnermost: otherOfTwo,
+	knobRowsInnermost: opposite,
 	knobColumnBlock:   halfAndDouble,
 	knobRowBlock: func(l *Laid, v int64) []int64 {
 		if v == none {
@@ -202,7 +202,7 @@ var near = [numKnobs]func(l *Laid, v int64) []int64{
 	knobPartialSums: halfAndDouble,
 	knobLanes:       halfAndDouble,
 	knobLaneRows:    halfAndDouble,
-	knobSubgroups:   otherOfTwo,
+	knobSubgroups:   opposite,
 	knobWorkItems: func(l *Laid, _ int64) []int64 {
 		var out []int64
 		for _, i := range l.items {
@@ -212,7 +212,7 @@ var near = [numKnobs]func(l *Laid, v int64) []int64{
 	},
 }
 
-func otherOfTwo(_ *Laid, v int64) []int64 { return []int64{-v} }
+func opposite(_ *Laid, v int64) []int64 { return []int64{-v} }
 
 func halfAndDouble(_ *Laid, v int64) []int64 { return []int64{v * 2, v / 2} }
 

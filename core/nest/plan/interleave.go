@@ -7,8 +7,8 @@ import (
 	"polygrad/core/uop"
 )
 
-// Stores of a leaf to elements that stand side by side in memory, while the lanes of each lie apart, fill whole vectors together: the elements
-// of a stack, the planes of complex numbers. Their vectors are interleaved in registers.
+// Strided stores of a leaf to adjacent elements fill whole vectors together: the elements of a stack, the planes of complex numbers. Their
+// vectors are interleaved in registers.
 
 const (
 	// costInterleave is the cost of interleaving a vector with others, for each stage.
@@ -17,8 +17,8 @@ const (
 	mostInterleaved, oddInterleaved = 64, 7
 )
 
-// besideStores lists the groups of stores that fill vectors together if the lanes are iterations of a range, in the order of their addresses.
-func (pl *planner) besideStores(leaf *analysis.Region, rng *uop.UOp) (groups [][]*uop.UOp) {
+// adjacentStores lists the groups of strided stores to adjacent elements, which fill vectors together if the lanes are iterations of a range, in the order of their addresses.
+func (pl *planner) adjacentStores(leaf *analysis.Region, rng *uop.UOp) (groups [][]*uop.UOp) {
 	if pl.m.Invocations || pl.plain {
 		return nil
 	}
@@ -54,7 +54,7 @@ func (pl *planner) besideStores(leaf *analysis.Region, rng *uop.UOp) (groups [][
 	for _, k := range order {
 		all := of[k]
 		n := int(slopes.Of(all[0].u.Src[0]).Step)
-		if !interleaves(int64(n)) {
+		if !canInterleave(int64(n)) {
 			continue
 		}
 		slices.SortFunc(all, func(a, b member) int { return int(a.at - b.at) })
@@ -74,8 +74,8 @@ func (pl *planner) besideStores(leaf *analysis.Region, rng *uop.UOp) (groups [][
 	return groups
 }
 
-// interleaves reports whether so many vectors are interleaved, in stages of few.
-func interleaves(n int64) bool {
+// canInterleave reports whether n vectors are interleaved in stages of few: n has no large prime factor.
+func canInterleave(n int64) bool {
 	for p := int64(2); p <= oddInterleaved; p++ {
 		for n%p == 0 {
 			n /= p
@@ -89,13 +89,13 @@ func (pl *planner) interleavingSaves(leaf *analysis.Region, a *Axis) (saved floa
 	if a.Dynamic || a.Count < int64(pl.Lanes) && !pl.Masks {
 		return 0
 	}
-	for _, g := range pl.besideStores(leaf, a.Region.Rng) {
+	for _, g := range pl.adjacentStores(leaf, a.Region.Rng) {
 		saved += float64(len(g)) * (costAcross - interleaveCost(int64(len(g))))
 	}
 	return saved
 }
 
-// interleaveCost is the cost of a vector of so many that are interleaved, stored.
+// interleaveCost is the cost of interleaving one of n vectors with the others, and storing it.
 func interleaveCost(n int64) float64 {
 	cost := costNext
 	for p := int64(2); n > 1; p++ {
@@ -112,7 +112,7 @@ func (p *Band) planInterleaved(pl *planner) {
 		if !a.Vector || a.Inner != nil || a.Dynamic || a.Unit != int64(pl.Lanes) || a.Spread != nil || p.Transpose != nil {
 			continue
 		}
-		for _, g := range pl.besideStores(p.Leaf, a.Region.Rng) {
+		for _, g := range pl.adjacentStores(p.Leaf, a.Region.Rng) {
 			if p.Interleaved == nil {
 				p.Interleaved = map[*uop.UOp][]*uop.UOp{}
 			}
@@ -143,5 +143,5 @@ func (p *Band) fillsLines(pl *planner, u *uop.UOp) bool {
 	return bytes*int64(pl.Lanes)%Line == 0 && bytes*p.interleavedAlong.Count%Line == 0
 }
 
-// InterleavedRest is the number of lanes of the last vector that are in use, if not all are.
+// InterleavedRest is the number of active lanes of a partial last vector, 0 if it is full.
 func (p *Band) InterleavedRest() int64 { return p.interleavedAlong.Rest() % p.interleavedAlong.Unit }

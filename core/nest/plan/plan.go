@@ -320,7 +320,7 @@ func (pl *planner) planElements(p, around *Band) {
 }
 
 // planPrefix lays out a band around the loop of a prefix: the lanes of vectors are iterations of an axis along which memory is
-// contiguous, else several rows run side by side, so that their chains of operations overlap.
+// contiguous, else several rows are interleaved, so that their dependency chains overlap.
 func (pl *planner) planPrefix(p *Band) {
 	acc := p.Leaf.Accesses(1, nil)
 	all, best := 0.0, 0.0
@@ -351,7 +351,7 @@ func (pl *planner) planPrefix(p *Band) {
 			rows = a
 		}
 		cost := pl.vectorCost(acc, a.Region.Rng)
-		if cost > 2*costSpread*all && !pl.columnsAlias(a, acc) {
+		if cost > 2*costSpread*all && !pl.scattersAlias(a, acc) {
 			cost += found
 		}
 		if cost = (cost + arithmetic) * pl.fill(a.Count); p.want.allows(knobVectorAxis, a) && (vec == nil || cost < best) {
@@ -376,10 +376,10 @@ func (pl *planner) planPrefix(p *Band) {
 		vec.Units = max(4, 32/int64(pl.Lanes))
 		// Loops in order return to a row late: as long as there are tiles for threads, they take more of it.
 		long := int64(longRow)
-		if pl.choosesRows(p.Leaf, acc) {
+		if pl.scattersRows(p.Leaf, acc) {
 			long, most = 2*longRow, 8*most
 		}
-		for vec.Units < long && vec.Count >= 8*vec.Tile() && !pl.lanesFind(vec, acc) {
+		for vec.Units < long && vec.Count >= 8*vec.Tile() && !pl.scattersCached(vec, acc) {
 			vec.Units *= 2
 		}
 		if !slices.ContainsFunc(p.Leaf.Loops(), func(r *analysis.Region) bool { return r.Writes }) {
@@ -390,7 +390,7 @@ func (pl *planner) planPrefix(p *Band) {
 		for ; vec.Units > 1 && (vec.Units*weight > most || vec.Tile() > vec.Count); vec.Units /= 2 {
 		}
 		if long > longRow && vec.Count > vec.Tile() {
-			pl.walkChosenRows(p, vec, acc)
+			pl.walkScatteredRows(p, vec, acc)
 		}
 	case rows != nil:
 		rows.Units = chains
@@ -414,18 +414,18 @@ func (pl *planner) planPrefix(p *Band) {
 	}
 }
 
-// choosesRows reports whether loops in order write to rows that data choose: memory is loaded ahead only within the part of a row that an
+// scattersRows reports whether sequential loops store to data-dependent rows: the hardware prefetches only within the part of a row that an
 // iteration computes.
-func (pl *planner) choosesRows(leaf *analysis.Region, acc []analysis.Access) bool {
+func (pl *planner) scattersRows(leaf *analysis.Region, acc []analysis.Access) bool {
 	return slices.ContainsFunc(leaf.Loops(), func(r *analysis.Region) bool {
 		s := pl.Slopes(r.Rng)
 		return r.InOrder() && slices.ContainsFunc(acc, func(a analysis.Access) bool { return a.U.Op == uop.Store && s.Of(a.U.Src[0]).Irregular })
 	})
 }
 
-// walkChosenRows goes through the rows that data choose around the tiles of a row, if nothing but memory is carried from row to row: a row is
-// read and written as a whole, in the order of memory. Threads share the columns, and narrow parts stay in their caches.
-func (pl *planner) walkChosenRows(p *Band, vec *Axis, acc []analysis.Access) {
+// walkScatteredRows walks data-dependent rows around the tiles of a row, if no register is carried from row to row: a row is read and written
+// as a whole, in the order of memory. Threads share the columns, and narrow parts stay in their caches.
+func (pl *planner) walkScatteredRows(p *Band, vec *Axis, acc []analysis.Access) {
 	loops := p.Leaf.Loops()
 	if pl.m.Threads > 1 || pl.m.SlowLoops || len(loops) != 1 || p.Leaf.HasStores() || len(loops[0].Loops()) > 0 || len(loops[0].Written(nil)) > 0 {
 		return
@@ -445,27 +445,27 @@ func (pl *planner) walkChosenRows(p *Band, vec *Axis, acc []analysis.Access) {
 // longRow is the number of vectors of a long row that an iteration of a sequential loop computes.
 const longRow = 16
 
-// lanesFind reports whether each lane finds a place of its own in a column of memory: a tile that is narrow is in the cache then, unless
-// its columns displace each other.
-func (pl *planner) lanesFind(vec *Axis, acc []analysis.Access) bool {
+// scattersCached reports whether each lane stores to a data-dependent row of its column, and the columns do not alias in the cache, so that
+// those of a narrow tile stay there.
+func (pl *planner) scattersCached(vec *Axis, acc []analysis.Access) bool {
 	return slices.ContainsFunc(acc, func(a analysis.Access) bool {
 		s := pl.Slopes(vec.Region.Rng).Of(a.U.Src[0])
 		return a.U.Op == uop.Store && s.Irregular && vec.Count*int64(a.U.Src[1].DType.Itemsize())%(aliasing/2) != 0
 	})
 }
 
-// columnsAlias reports whether each lane finds a place of its own in a column, and all else is in the order of memory, but columns displace
-// each other in the cache: then a narrow tile is no better than a wide one.
-func (pl *planner) columnsAlias(vec *Axis, acc []analysis.Access) bool {
-	along, finds := pl.Slopes(vec.Region.Rng), false
+// scattersAlias reports whether each lane stores to a data-dependent row of its column, all other accesses are contiguous, and columns alias in
+// the cache: then a narrow tile is no better than a wide one.
+func (pl *planner) scattersAlias(vec *Axis, acc []analysis.Access) bool {
+	along, scatters := pl.Slopes(vec.Region.Rng), false
 	for _, a := range acc {
 		s := along.Of(a.U.Src[0])
 		if !s.Irregular && s.Step != 0 && s.Step != 1 {
 			return false
 		}
-		finds = finds || s.Irregular && a.U.Op == uop.Store
+		scatters = scatters || s.Irregular && a.U.Op == uop.Store
 	}
-	return finds && !pl.lanesFind(vec, acc)
+	return scatters && !pl.scattersCached(vec, acc)
 }
 
 // vectorsCarried is the number of loop-carried vectors of a sequential loop that stay in registers.

@@ -217,7 +217,7 @@ func (pl *planner) reduction(r *analysis.Region, around *Band) {
 		return
 	}
 	pl.region(r, around)
-	if n.Form == Sequential && pl.goesOnInVectors(r) {
+	if n.Form == Sequential && pl.keepsVectorAccumulators(r) {
 		n.Form = AroundVectors
 	}
 	for _, in := range r.Loops() {
@@ -227,8 +227,8 @@ func (pl *planner) reduction(r *analysis.Region, around *Band) {
 	}
 }
 
-// goesOnInVectors reports whether a loop contains only a reduction whose accumulators may stay vectors across its iterations.
-func (pl *planner) goesOnInVectors(r *analysis.Region) bool {
+// keepsVectorAccumulators reports whether a loop contains only a reduction whose accumulators may stay vectors across its iterations.
+func (pl *planner) keepsVectorAccumulators(r *analysis.Region) bool {
 	in := r.Loops()
 	if len(in) != 1 || r.Trip() < 0 || !r.Simple() {
 		return false

@@ -27,7 +27,7 @@ func (f *fuser) blocksInCache(d *band) {
 			if i := f.producerInBand(d, slotOf(l), j); i >= 0 {
 				if before, after, ok := f.between(i, j); ok {
 					v.product, d.views[i].reader = d.views[i], v
-					f.runTogether(d, i, j, before, after)
+					f.runJustAfter(d, i, j, before, after)
 				}
 				break
 			}
@@ -35,8 +35,8 @@ func (f *fuser) blocksInCache(d *band) {
 	}
 }
 
-// runTogether lets group j run just after group i.
-func (f *fuser) runTogether(d *band, i, j int, before, after []*group) {
+// runJustAfter schedules group j just after group i.
+func (f *fuser) runJustAfter(d *band, i, j int, before, after []*group) {
 	views := map[*group]*bandView{}
 	for n, g := range f.groups {
 		views[g] = d.views[n]

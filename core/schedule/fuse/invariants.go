@@ -124,7 +124,7 @@ func checkDependencies(f *fuser) error {
 	}
 	part := func(k, at int) access {
 		if g := f.groups[at]; len(places[k]) > 1 && g.body != nil {
-			return accesses[k].within(g.body.mentioned())
+			return accesses[k].within(g.body.usedSlots())
 		}
 		return accesses[k]
 	}
@@ -148,8 +148,8 @@ func checkDependencies(f *fuser) error {
 	return nil
 }
 
-// mentioned is the set of slots of all INDEXes of a body.
-func (b *body) mentioned() (slots slotSet) {
+// usedSlots are the slots of all INDEXes of a body.
+func (b *body) usedSlots() (slots slotSet) {
 	for _, u := range b.root().Toposort() {
 		if u.Op == uop.Index && u.Src[0].Op == uop.Param {
 			slots.add(slotOf(u))

@@ -123,7 +123,7 @@ func (f *fuser) moved(i, j int) (merged schedule.Kernel, reason Reason) {
 			passed.add(slot)
 			if distinct(at.Src[1], loops) {
 				if reads := readsBefore(moves, at); len(reads) > 0 {
-					value, before := atStepBefore(s.Src[1])
+					value, before := currentAndPrevious(s.Src[1])
 					if before == nil {
 						return merged, ReadsOtherOrder
 					}
@@ -183,9 +183,9 @@ func readsBefore(stores []*uop.UOp, at *uop.UOp) (found []*uop.UOp) {
 	return found
 }
 
-// atStepBefore is a cheap function of a running maximum, and what it was in the iteration before. Both are made of the maximum of the
+// currentAndPrevious are the values of a cheap function of a running maximum in this iteration and in the one before. Both are made of the maximum of the
 // elements before each one: of sums, that would be other roundings. Nil if they cannot.
-func atStepBefore(v *uop.UOp) (now, before *uop.UOp) {
+func currentAndPrevious(v *uop.UOp) (now, before *uop.UOp) {
 	p := v.Find(func(u *uop.UOp) bool { return u.Op == uop.Prefix })
 	if p == nil {
 		return nil, nil

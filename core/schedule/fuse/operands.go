@@ -58,7 +58,7 @@ func (f *fuser) operandsFirst(g *group) (best []*group) {
 	for _, u := range operands {
 		f.slots = before
 		first, read, elements := f.storedFirst(u, next)
-		if first == nil || looksUp(u) && float64(elements) >= iterations {
+		if first == nil || isIndirect(u) && float64(elements) >= iterations {
 			continue
 		}
 		groups := append(groupsOf(first, g.kernels), f.reading(g, u, read))
@@ -67,7 +67,7 @@ func (f *fuser) operandsFirst(g *group) (best []*group) {
 		if known && (costs.StoreCycles == 0 || cycles < costs.StoreCycles) {
 			costs.StoreCycles, costs.Elements = cycles, elements
 			best, after = groups, f.slots
-			if gain = sureGain; elements > largestMemory(u) {
+			if gain = sureGain; elements > largestBuffer(u) {
 				gain = gainOfMore
 			}
 		}
@@ -84,11 +84,10 @@ func (f *fuser) operandsFirst(g *group) (best []*group) {
 	return best
 }
 
-// looksUp reports whether an operand is an element whose place depends on other elements, with a condition or without. It is looked up in the
-// kernel that stores it, too.
-func looksUp(u *uop.UOp) bool {
+// isIndirect reports whether an operand is an indirect load, conditional or not: its index is loaded. The kernel that stores it gathers, too.
+func isIndirect(u *uop.UOp) bool {
 	if u.Op == uop.Where {
-		return looksUp(u.Src[1]) || looksUp(u.Src[2])
+		return isIndirect(u.Src[1]) || isIndirect(u.Src[2])
 	}
 	return u.Op == uop.Index && u.Src[1].HasOp(uop.Ops(uop.Param))
 }
@@ -111,8 +110,8 @@ func iterationsOf(stores []store) (most float64) {
 // are, as of windows that do not overlap.
 const sureGain, gainOfMore = 0.9, 0.5
 
-// largestMemory is the number of elements of the largest memory that a value is computed of.
-func largestMemory(u *uop.UOp) (n int64) {
+// largestBuffer is the number of elements of the largest buffer that a value is computed from.
+func largestBuffer(u *uop.UOp) (n int64) {
 	for _, x := range u.Toposort() {
 		if x.Op == uop.Param {
 			n = max(n, x.DType.Size)

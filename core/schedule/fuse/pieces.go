@@ -357,7 +357,7 @@ func tightened(b *body) *body {
 			continue
 		}
 		clauses := u.SplitUOp(uop.And)
-		if kept := tightest(clauses); len(kept) < len(clauses) {
+		if kept := dropImplied(clauses); len(kept) < len(clauses) {
 			m[u] = uop.ProdOf(kept...)
 		}
 	}
@@ -367,8 +367,8 @@ func tightened(b *body) *body {
 	return b.withValues(m)
 }
 
-// tightest returns the clauses of a conjunction without those that another one implies.
-func tightest(clauses []*uop.UOp) []*uop.UOp {
+// dropImplied drops the clauses of a conjunction that another one implies.
+func dropImplied(clauses []*uop.UOp) []*uop.UOp {
 	type limit struct {
 		r     *uop.UOp
 		above bool

@@ -12,7 +12,7 @@ func (f *fuser) evaluate(b *body, rows []*uop.UOp, before []*body, epilogue bool
 	c := candidate{body: b}
 	order, ok := loopOrder(b)
 	switch {
-	case f.o.HostTypes != nil && slices.ContainsFunc(before, f.elsewhere) && !all(before, f.elsewhere):
+	case f.o.HostTypes != nil && slices.ContainsFunc(before, f.runsOnHost) && !all(before, f.runsOnHost):
 		c.reason = HostOnly
 	case !ok:
 		c.reason = NoLoopOrder
@@ -30,8 +30,8 @@ func (f *fuser) evaluate(b *body, rows []*uop.UOp, before []*body, epilogue bool
 	return c
 }
 
-// elsewhere reports whether a kernel runs on the host because the device lacks a type.
-func (f *fuser) elsewhere(b *body) bool {
+// runsOnHost reports whether a kernel runs on the host because the device lacks a type.
+func (f *fuser) runsOnHost(b *body) bool {
 	return slices.ContainsFunc(b.values(), func(u *uop.UOp) bool { return f.o.HostTypes(u.DType.Base().Scalar()) })
 }
 

@@ -41,7 +41,7 @@ func (f *fuser) storeReread(r schedule.Reread) bool {
 		c.RecomputeCycles += m.vectorCycles(float64(c.Evaluations) * c.Work * (m.lanesPerElement(r.Row) - 1))
 	}
 	c.StoreCycles = m.storeCycles(c.Elements, r.Value.DType)
-	if again > 0 && !f.o.Invocations && f.liesAcross(r.Value) {
+	if again > 0 && !f.o.Invocations && f.columnMajor(r.Value) {
 		s := r.Value.Shape()
 		c.StoreCycles += m.vectorCycles(float64(c.Elements)*transposeWork) + float64(c.Elements/max(s[lastLong(s)].Max(), 1))*rowWork
 	}
@@ -138,7 +138,7 @@ func widens(u *uop.UOp) bool {
 // computed once for its elements. Values that a reduction reads, too, are stored if that pays.
 func (f *fuser) workBelow(u *uop.UOp, users func(*uop.UOp) []*uop.UOp) float64 {
 	const most = 32
-	total, terms := workInPieces(u), 1.0
+	total, terms := inlineWeight(u), 1.0
 	if u.Op == uop.ReduceAxis {
 		terms = float64(u.Src[0].Shape().MaxNumel()) / float64(max(u.Shape().MaxNumel(), 1))
 		total = terms
@@ -170,14 +170,15 @@ func (f *fuser) workBelow(u *uop.UOp, users func(*uop.UOp) []*uop.UOp) float64 {
 			}
 			more := share - before
 			seen = append(seen, part{s, share})
-			total += workInPieces(s) * more
+			total += inlineWeight(s) * more
 		}
 	}
 	return total
 }
 
-// workInPieces is the cost of an operation of a value that is computed in the loops of its users. A concatenation of n parts is n-1 conditions.
-func workInPieces(u *uop.UOp) float64 {
+// inlineWeight is the cost of an operation that is computed in the loops of its users. Each PAD counts as a condition; a disjoint sum of two,
+// such as a concatenation, chooses between them with one condition and does not add, so it takes one back.
+func inlineWeight(u *uop.UOp) float64 {
 	switch {
 	case u.Op == uop.Pad:
 		return padWork
@@ -217,9 +218,9 @@ func repeatsAlongLast(u *uop.UOp) float64 {
 	return float64(max(uop.Shape{to[last]}.MaxNumel(), 1))
 }
 
-// liesAcross reports whether operands are contiguous along another axis than the last one, so that a reduction has its results in lanes unless
+// columnMajor reports whether operands are contiguous along another axis than the last, so that a reduction has its results in lanes unless
 // the value is stored, transposed, and read along rows.
-func (f *fuser) liesAcross(u *uop.UOp) bool {
+func (f *fuser) columnMajor(u *uop.UOp) bool {
 	if f.next == nil {
 		f.next = contiguousAxes{}
 	}

@@ -70,7 +70,7 @@ func (b *body) findScatter() (n int, found *scatter, base, factor *uop.UOp) {
 				continue
 			}
 			rest, times := linearIn(st.value, s.sum)
-			if times == nil || times.DependsOn(s.row) || b.readsOwn(times) || b.readsOwn(s.x) || b.readsOwn(s.number) || b.elsewhere(s.sum, i) {
+			if times == nil || times.DependsOn(s.row) || b.readsOwn(times) || b.readsOwn(s.x) || b.readsOwn(s.number) || b.neededByOthers(s.sum, i) {
 				continue
 			}
 			if n, found, base, factor = i, s, rest, times; sizeOf(s.row) >= minScatterRows {
@@ -105,8 +105,8 @@ func (b *body) readsOwn(u *uop.UOp) bool {
 	return slices.ContainsFunc(b.loads(), func(l *uop.UOp) bool { return b.storeTo(slotOf(l)) != nil && u.DependsOn(l) })
 }
 
-// elsewhere reports whether another store than number n needs a value.
-func (b *body) elsewhere(u *uop.UOp, but int) bool {
+// neededByOthers reports whether a store other than number but needs a value.
+func (b *body) neededByOthers(u *uop.UOp, but int) bool {
 	for i, s := range b.stores {
 		if i != but && s.value.DependsOn(u) {
 			return true
