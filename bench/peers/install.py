@@ -97,18 +97,23 @@ def build_stand_in(path: Path, by_version: dict[str, set[str]]) -> None:
         output("gcc", *options, str(source), "-o", str(path))
 
 
-def main() -> None:
-    """Make the environment."""
-    venv = Path(sys.argv[1])
+def environment(venv: Path, requirements: Path) -> str:
+    """Make a virtual environment of requirements and torch, and return its Python."""
     output(sys.executable, "-m", "venv", "--clear", str(venv))
     python = str(venv / "bin" / "python")
     pip = [python, "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
-    output(*pip, "-r", str(HERE / "requirements.txt"))
+    output(*pip, "-r", str(requirements))
     output(*pip, "--no-deps", "-r", str(HERE / "requirements-alone.txt"))
     where = output(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))").strip()
     names = stand_in(Path(where) / "torch" / "lib")
     if names:
         print(f"torch runs without {', '.join(names)}")
+    return python
+
+
+def main() -> None:
+    """Make the environment."""
+    python = environment(Path(sys.argv[1]), HERE / "requirements.txt")
     output(python, "-c", "import numpy, jax, tinygrad, torch; torch.ones(2).sum().item()")
 
 

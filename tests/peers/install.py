@@ -20,18 +20,13 @@ SUITES = {
 }
 sys.path.insert(0, str(BENCH))
 
-from install import output, stand_in  # noqa: E402
+from install import environment  # noqa: E402
 
 
 def main() -> None:
     """Make the environment."""
     venv = Path(sys.argv[1])
-    output(sys.executable, "-m", "venv", "--clear", str(venv))
-    python = str(venv / "bin" / "python")
-    pip = [python, "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
-    output(*pip, "-r", str(HERE / "requirements.txt"))
-    output(*pip, "--no-deps", "-r", str(BENCH / "requirements-alone.txt"))
-    where = output(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))").strip()
+    python = environment(venv, HERE / "requirements.txt")
     for folder, (address, version) in SUITES.items():
         at = str(venv / folder)
         cloned = subprocess.run(["git", "clone", "--quiet", address, at], check=False)
@@ -39,9 +34,6 @@ def main() -> None:
             print(f"{address} cannot be reached: its tests are left out")
             break
         subprocess.run(["git", "-C", at, "checkout", "--quiet", version], check=True)
-    names = stand_in(Path(where) / "torch" / "lib")
-    if names:
-        print(f"torch runs without {', '.join(names)}")
     subprocess.run(
         [python, "-c", "import torch, transformers, tokenizers; torch.ones(2).sum().item()"],
         check=True,

@@ -106,7 +106,7 @@ func (pl *planner) tileCost(p *Band, k *analysis.Region, vec, rows *Axis, acc []
 		lane, row := byLane.Of(a.U.Src[0]), byRow.Of(a.U.Src[0])
 		c := costOf(lane, a.U)
 		switch {
-		case a.Times < 2 && c == costAcross && row.Step == 1 && !row.Irregular:
+		case a.Times < 2 && c == costAcross && row.Contiguous():
 			once += costTranspose / times
 		case a.Times < 2:
 			once += c / times
@@ -173,7 +173,7 @@ func costOf(s analysis.Slope, u *uop.UOp) float64 {
 	switch {
 	case !s.Depends:
 		return costSplat
-	case s.Step == 1 && !s.Irregular:
+	case s.Contiguous():
 		return costNext
 	case u.Op == uop.Store:
 		return costAcross

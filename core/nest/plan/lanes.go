@@ -148,7 +148,7 @@ func (pl *planner) planInvocations(p *Band) bool {
 		}
 		all *= a.Count
 		for _, u := range p.stores() {
-			if s := pl.Slopes(a.Region.Rng).Of(u.Src[0]); s.Step == 1 && !s.Irregular && a.Count%quad == 0 {
+			if s := pl.Slopes(a.Region.Rng).Of(u.Src[0]); s.Contiguous() && a.Count%quad == 0 {
 				along = a
 			}
 		}
@@ -192,7 +192,7 @@ func transposedLoops(f *analysis.Facts, m ir.Machine) (along, across *analysis.R
 	}
 	next := func(r *analysis.Region, u *uop.UOp) bool {
 		s := f.Slopes(r.Rng).Of(u.Src[0])
-		return s.Step == 1 && !s.Irregular
+		return s.Contiguous()
 	}
 	for _, a := range leaf.Accesses(1, nil) {
 		for _, r := range c {

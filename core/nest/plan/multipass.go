@@ -52,7 +52,7 @@ func (pl *planner) planPasses(p *Band, vec *Axis, acc []analysis.Access) bool {
 		if !c.Depends {
 			continue
 		}
-		if c.Step != 1 || c.Irregular || s.Irregular || max(s.Step, -s.Step)*int64(a.U.DType.Itemsize()) < farthest {
+		if !c.Contiguous() || s.Irregular || max(s.Step, -s.Step)*int64(a.U.DType.Itemsize()) < farthest {
 			return false
 		}
 		far++

@@ -60,7 +60,7 @@ func (pl *planner) findPacks(p *Band, sum *SumLoops, vec, rows *Axis, walks []le
 			reuse = often
 		}
 		if u.Op == uop.Load && len(u.Src) == 1 && u.DType.Itemsize() >= 4 && !always && !(crowded && reuse >= least) {
-			if s := byLane.Of(u.Src[0]); s.Step == 1 && !s.Irregular {
+			if s := byLane.Of(u.Src[0]); s.Contiguous() {
 				detour := pl.unpackedCost(u, byStep, k, vec.Count, vec.Tile(), p.stridedL2)
 				if detour == 0 || reuse < least && (reuse < 2 || !pl.conflictMisses(u, byStep, k, vec.Tile())) {
 					p.l2Miss = p.l2Miss || detour > 0
@@ -160,7 +160,7 @@ func (pl *planner) conflictMisses(u *uop.UOp, byStep *analysis.Slopes, k, tile i
 // transposes reports whether vectors of a load can be transposed in registers.
 func (pl *planner) transposes(u *uop.UOp, byStep *analysis.Slopes) bool {
 	s := byStep.Of(u.Src[0])
-	return u.Op == uop.Load && len(u.Src) == 1 && s.Step == 1 && !s.Irregular && u.DType.Itemsize() >= 4
+	return u.Op == uop.Load && len(u.Src) == 1 && s.Contiguous() && u.DType.Itemsize() >= 4
 }
 
 // strideOf is the stride in bytes of a load between two steps of a reduction; ok is false if it varies.

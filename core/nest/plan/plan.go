@@ -142,7 +142,7 @@ func (pl *planner) spreadsAlong(load *uop.UOp, s *analysis.Slopes) bool {
 		d = 1 << (d & 63)
 	}
 	of := s.Of(q.Src[0])
-	return known && (d == 2 || d == 4) && of.Step == 1 && !of.Irregular
+	return known && (d == 2 || d == 4) && of.Contiguous()
 }
 
 // plan makes the layout of a band; around is the enclosing band, nil for none.

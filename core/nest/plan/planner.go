@@ -379,7 +379,7 @@ func (p *Band) planTransposedStores(pl *planner) {
 			continue
 		}
 		across, down := pl.Slopes(p.Vec.Region.Rng).Of(index), pl.Slopes(p.Rows.Region.Rng).Of(index)
-		if gate == nil && b.Kind.Size() >= 4 && !across.Irregular && !down.Irregular && down.Step == 1 && across.Step != 1 && !b.Read {
+		if gate == nil && b.Kind.Size() >= 4 && !across.Irregular && down.Contiguous() && across.Step != 1 && !b.Read {
 			p.transposed = append(p.transposed, u)
 		}
 	}

@@ -174,7 +174,7 @@ func (pl *planner) dotAxes(p *Band, q *Product) bool {
 	if rows == nil || cols == nil {
 		return false
 	}
-	if s := pl.Slopes(rows.Region.Rng).Of(st.Src[0]); s.Step == 1 && !s.Irregular {
+	if s := pl.Slopes(rows.Region.Rng).Of(st.Src[0]); s.Contiguous() {
 		rows, cols = cols, rows
 		q.Rows, q.Columns = q.Columns, q.Rows
 	}
@@ -191,7 +191,7 @@ func (pl *planner) betterAxis(x, y *Axis, st *uop.UOp) *Axis {
 	score := func(a *Axis) float64 {
 		full := (a.Count + ir.DotBlock - 1) / ir.DotBlock * ir.DotBlock
 		s := float64(a.Count) / float64(full) * float64(min(full, dotTile*ir.DotBlock))
-		if o := pl.Slopes(a.Region.Rng).Of(st.Src[0]); o.Step == 1 && !o.Irregular {
+		if o := pl.Slopes(a.Region.Rng).Of(st.Src[0]); o.Contiguous() {
 			s *= 1.5
 		}
 		return s

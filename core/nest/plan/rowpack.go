@@ -115,7 +115,7 @@ func (pl *planner) contiguousLoads(u *uop.UOp, s *analysis.Slopes, seen map[*uop
 	}
 	seen[u] = true
 	if u.Op == uop.Load {
-		if at := s.Of(u.Src[0]); at.Irregular || at.Step != 1 || pl.Buffers[analysis.Definition(u.Src[0])].Kind.Size() < pl.m.MaskedSize {
+		if at := s.Of(u.Src[0]); !at.Contiguous() || pl.Buffers[analysis.Definition(u.Src[0])].Kind.Size() < pl.m.MaskedSize {
 			return false
 		}
 	}

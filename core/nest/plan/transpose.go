@@ -44,7 +44,7 @@ func (pl *planner) planTranspose(p *Band, acc []analysis.Access, arithmetic, bes
 					element = min(element, pl.Buffers[analysis.Definition(a.U.Src[0])].Kind.Size())
 				}
 				s, c := byLane.Of(a.U.Src[0]), byCopy.Of(a.U.Src[0])
-				if cost := costOf(s, a.U); cost != costApart || c.Step != 1 || c.Irregular || s.Irregular || len(a.U.Src) > 1 {
+				if cost := costOf(s, a.U); cost != costApart || !c.Contiguous() || s.Irregular || len(a.U.Src) > 1 {
 					sum += cost
 				} else {
 					sum += costTranspose

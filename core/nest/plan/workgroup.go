@@ -147,7 +147,7 @@ func (pl *planner) planWorkgroup(p *Band) bool {
 			q.OuterColumns = pl.outerColumns(p, q)
 			r, c := pl.rectangleFor(p, q, int64(results))
 			if st := p.stores(); len(st) > 0 {
-				if s := pl.Slopes(cols.Region.Rng).Of(st[0].Src[0]); s.Irregular || s.Step != 1 {
+				if s := pl.Slopes(cols.Region.Rng).Of(st[0].Src[0]); !s.Contiguous() {
 					c *= 1.1 // stores are not coalesced
 				}
 			}
