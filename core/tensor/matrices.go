@@ -150,6 +150,12 @@ func MatrixNorm(a *uop.UOp, name string, order float64, keepdims bool) (r *uop.U
 		sums := sum(abs(a), []int{axis}, true)
 		return widened(reshape(of(sums, []int{other}, true), a.Shape()[:len(a.Shape())-2]))
 	}
+	greatest := func(x *uop.UOp, axes []int, keep bool) *uop.UOp { // 0 of none
+		if at := len(x.Shape()) + axes[0]; x.Shape()[at].IsNum(0) {
+			x = padAxis(x, at, 0, 1, 0)
+		}
+		return maxOf(x, axes, keep)
+	}
 	switch {
 	case name == "fro":
 		return vectorNorm(a, 2, both, keepdims), nil
@@ -160,17 +166,17 @@ func MatrixNorm(a *uop.UOp, name string, order float64, keepdims bool) (r *uop.U
 	}
 	switch order {
 	case 1:
-		return lines(-2, maxOf), nil
+		return lines(-2, greatest), nil
 	case -1:
 		return lines(-2, minOf), nil
 	case 2:
-		return widened(maxOf(singularValues(a), []int{-1}, false)), nil
+		return widened(greatest(singularValues(a), []int{-1}, false)), nil
 	case -2:
 		return widened(minOf(singularValues(a), []int{-1}, false)), nil
 	}
 	switch {
 	case math.IsInf(order, 1):
-		return lines(-1, maxOf), nil
+		return lines(-1, greatest), nil
 	case math.IsInf(order, -1):
 		return lines(-1, minOf), nil
 	}

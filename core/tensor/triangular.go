@@ -346,7 +346,7 @@ func Cholesky(x *uop.UOp, upper bool) (r *uop.UOp, err error) {
 		z.im = where(eye(x.Graph(), n, n, uop.Bool), 0, z.imag())
 		return onBlocks(z.joined(), func(a *uop.UOp) (*uop.UOp, error) { return Cholesky(a, upper) }), nil
 	}
-	needFloat("x", x)
+	x = asFloat(x)
 	return customGradient(gradientOfCholesky, cholesky(x, upper), []*uop.UOp{x}, []int64{flag(upper)}), nil
 }
 

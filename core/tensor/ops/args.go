@@ -188,7 +188,7 @@ func (p *Param) accept(value any) (any, error) {
 		ok = p.Kind == Sizes
 	}
 	if !ok {
-		return nil, bad(p.Name, "is %s, expected %s", Describe(value), expected[p.Kind])
+		return nil, bad(p.Name, "is %s, expected %s", Describe(value), p.expected())
 	}
 	return value, err
 }
@@ -214,6 +214,14 @@ var expected = map[Kind]string{
 	Tensor: "a tensor", Operand: "a tensor or a number", Tensors: "a list of tensors", Int: "an integer", Ints: "integers", Axes: "axes",
 	Float: "a number", Floats: "numbers", Number: "a number", Bool: "a bool", Text: "a text", DType: "a data type", Shape: "sizes",
 	NewShape: "sizes", Pairs: "two integers for each axis", Items: "an index", Sizes: "sizes by name", IntsOrText: "integers or a text",
+}
+
+// expected is the kind of a parameter in errors. Not all that count as axes do, from the end too, are axes.
+func (p *Param) expected() string {
+	if p.Kind == Axes && p.Name == "obj" {
+		return expected[Ints]
+	}
+	return expected[p.Kind]
 }
 
 // Describe names a value that is no argument for a parameter.
@@ -266,7 +274,7 @@ func (a *Args) Results() ([]*uop.UOp, error) {
 		case p.Default != nil:
 			a.values[i] = p.Default
 		case !p.Optional:
-			return nil, bad(p.Name, "is missing, expected %s", expected[p.Kind])
+			return nil, bad(p.Name, "is missing, expected %s", p.expected())
 		}
 	}
 	results, err := a.op.Build(a)

@@ -663,7 +663,11 @@ counts are divided by their sum and the width of the interval.`, func(a *Args) (
 					if err != nil {
 						return nil, err
 					}
-					return tensor.BitXor(p, q)
+					both, err := tensor.BitAnd(p, q)
+					if err != nil {
+						return nil, err
+					}
+					return tensor.LogicalNot(both) // NaN is in none
 				})
 			}),
 			inNumpy("isin", "test_elements tensor, assume_unique bool = false, invert bool = false", "Whether each element is one of test_elements: bool; with invert, whether it is none.", func(a *Args) (*uop.UOp, error) { return a.member(a.X, a.tensor("test_elements"), a.bool("invert")) }),

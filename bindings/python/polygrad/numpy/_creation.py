@@ -335,8 +335,8 @@ def eye(
     """Return an (N, M) matrix, square without M, of zeros with ones on its diagonal k."""
     columns = N if M is None else M
     for name, n in (("N", N), ("M", columns)):
-        if n < 0:
-            raise wrong(name, n, "0 or more")
+        if n < 0 or n % 1:
+            raise wrong(name, n, "a whole number of 0 or more" if n % 1 else "0 or more")
     k = max(min(k, columns), -N)  # beyond, there are only zeros
     rows = Tensor.arange(N, device=device).reshape(-1, 1)
     at = Tensor.arange(columns, device=device).reshape(1, -1)

@@ -45,6 +45,8 @@ def pad(
             f'"{m}"' for m in ("reflect", "symmetric", *_MODES, *values, *_STATISTICS)
         )
         raise wrong("mode", mode, f"one of {modes}")
+    if 0 in x.shape and mode != "constant":
+        raise wrong("array", f"no elements of shape {x.shape}", f"some to continue by {mode}")
     given = _pairs("values", values.get(mode, stat_length), x.ndim)
     for axis, ends in enumerate(widths):
         before, after = (_margin(x, axis, mode, ends[i], given[axis][i], i == 1) for i in (0, 1))
