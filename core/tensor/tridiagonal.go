@@ -74,7 +74,7 @@ func tridiagonalPanel(a *uop.UOp, count int64) (rest, v, tau *uop.UOp) {
 	return r[0], r[1], r[2]
 }
 
-// secularIterations are enough iterations to find the roots of a secular equation with any poles and weights.
+// secularIterations are enough iterations to find the roots of a secular equation with any poles and weights; most end after five to eight.
 func secularIterations(dt *uop.DType) int64 {
 	if dt == uop.Float64 {
 		return 22
@@ -94,7 +94,8 @@ func ofSquares(p, q *uop.UOp) *uop.UOp { return mul(sub(p, q), add(p, q)) }
 // secular are the roots (s, n) of the secular equation 1 + sum z[i]² / (d[i] - x) = 0, one above each of the ascending poles d. Root j is
 // origin[j] + x[j], where the origin is the nearest pole, so that x has a small relative error. If the poles are squares, d and the
 // origins are their square roots. An iteration fits a function of two poles and a constant to values and slopes; if its root lies
-// outside of the interval that is known to contain the root, the geometric mean of the interval's ends is the next point.
+// outside of the interval that is known to contain the root, the geometric mean of the interval's ends is the next point. It is the last one
+// once all values are rounding errors (LAPACK's laed4 has the bound).
 func secular(d, z *uop.UOp, from distance) (origin, x *uop.UOp) {
 	stack, n, _ := sizes(unsqueeze(d, -1))
 	z2 := square(z)
@@ -129,7 +130,8 @@ func secular(d, z *uop.UOp, from distance) (origin, x *uop.UOp) {
 	high := where(beyond, gap, half)
 	firstPole, secondPole := from(where(last, before, d), origin).ContiguousOp(), from(after, origin).ContiguousOp()
 	state := func() *uop.UOp { return zeros(d, dt, stack, n) }
-	states := []*uop.UOp{half, low, high, state(), state(), state(), state()}
+	going := constant(d, uop.Bool, uop.BoolConst(true)).Reshape(onesShape(1))
+	states := []*uop.UOp{going, half, low, high, state(), state(), state(), state()}
 	_, digits := dt.FloatInfo()
 	near := math.Ldexp(4, 1-digits)
 	whole := uop.Int32
@@ -138,24 +140,24 @@ func secular(d, z *uop.UOp, from distance) (origin, x *uop.UOp) {
 	}
 	steps := loop{"step", secularIterations(dt), false}
 	read := []*uop.UOp{d, z, origin, side, firstPole, secondPole}
-	r := steps.run(states, read, func(b *loopBody, i uop.Sint, s, read []*uop.UOp) {
-		t, low, high := s[0], s[1], s[2]
+	r := steps.runWhile(1, states, read, func(b *loopBody, i uop.Sint, s, read []*uop.UOp) {
+		going, t, low, high, s := s[0], s[1], s[2], s[3], s[4:]
 		d, z = read[0], read[1]
 		origin, side, firstPole, secondPole := read[2], read[3], read[4], read[5]
 		x := mul(side, t)
 		var writes []*uop.UOp
 		for k, v := range sums(origin, x) {
-			writes = append(writes, s[3+k].AssignTo(v))
+			writes = append(writes, s[k].AssignTo(v))
 		}
 		b.do(writes...)
-		value := add(1, add(s[3], s[4]))
+		value := add(1, add(s[0], s[1]))
 		large := gt(mul(value, side), 0)
 		lo, hi := where(large, low, t), where(large, t, high)
 		p, q := sub(firstPole, x), sub(secondPole, x)
-		k := sub(sub(value, mul(s[5], p)), mul(s[6], q))
-		// k h² - (k (p + q) + s[5] p² + s[6] q²) h + value p q = 0
+		k := sub(sub(value, mul(s[2], p)), mul(s[3], q))
+		// k h² - (k (p + q) + s[2] p² + s[3] q²) h + value p q = 0
 		c := mul(value, mul(p, q))
-		h := add(mul(k, add(p, q)), add(mul(s[5], square(p)), mul(s[6], square(q))))
+		h := add(mul(k, add(p, q)), add(mul(s[2], square(p)), mul(s[3], square(q))))
 		root := sqrt(maximum(sub(square(h), mul(4, mul(k, c))), likeConst(h, 0)))
 		root = where(last, neg(root), root)
 		h = where(ne(gt(h, 0), last), div(mul(2, c), add(h, root)), div(sub(h, root), mul(2, k)))
@@ -165,9 +167,15 @@ func secular(d, z *uop.UOp, from distance) (origin, x *uop.UOp) {
 		bisect := bitAnd(eq(sizeLike(t, sizeModulo(i, 2)), 1), slow)
 		halved := func(v *uop.UOp) *uop.UOp { return shiftRight(bitcast(v, whole), 1) }
 		mean := bitcast(add(halved(lo), halved(hi)), dt)
-		b.do(t.AssignTo(where(bitAnd(good, logicalNot(bisect)), y, mean)), low.AssignTo(lo), high.AssignTo(hi))
+		size := add(add(1, mul(8, sub(s[1], s[0]))), mul(t, add(s[2], s[3])))
+		found := le(abs(value), mul(math.Ldexp(1, 1-digits), size))
+		next := where(bitAnd(good, logicalNot(bisect)), y, where(found, t, mean))
+		b.do(
+			going.AssignTo(ne(reshape(maxOf(cast(logicalNot(found), uop.Int32), []int{0, 1}, false), uop.ShapeOf(1)), 0)),
+			t.AssignTo(next), low.AssignTo(lo), high.AssignTo(hi),
+		)
 	})
-	return origin, mul(side, r[0])
+	return origin, mul(side, r[1])
 }
 
 // update is the result of a rank-one update of a diagonal matrix: the new values, origin + x (s, n), as from secular, and what the
