@@ -104,8 +104,8 @@ static const char *from_one(const char *text) {
       to += sprintf(to, "%.*s %lld", text[1] == 'x' ? 4 : 8, text, i + 1);
     } else if (sscanf(text, "tensors[%lld]%n", &i, &end) == 1 && end > 0) {
       to += sprintf(to, "..%lld", i + 1);
-    } else if (sscanf(text, "weights[%lld]%n", &i, &end) == 1 && end > 0) {
-      to += sprintf(to, "weights[%lld]", i + 1);
+    } else if ((sscanf(text, "weights[%lld]%n", &i, &end) == 1 || sscanf(text, "arrays[%lld]%n", &i, &end) == 1) && end > 0) {
+      to += sprintf(to, "%.*s[%lld]", text[0] == 'w' ? 7 : 6, text, i + 1);
     } else if (sscanf(text, "index: %lld is out of bounds%n", &i, &end) == 1 && end > 0) {
       to += sprintf(to, "index: %lld is out of bounds", i + (i >= 0));
     } else {

@@ -38,6 +38,7 @@ test_that("errors of axes, positions and lists are in R's terms", {
   v <- Tensor(c(1, 2, 3))
   expect_polygrad(Tensor$cat(x, v), "cat: ..2: has shape (3), expected the shape (2,3)", fixed = TRUE)
   expect_polygrad(Tensor$stack(v, v, x), "stack: ..3: has shape", fixed = TRUE)
+  expect_polygrad(numpy$stack(list(v, x)), "stack: arrays[2]: has shape", fixed = TRUE)
   expect_polygrad(v$gather(1, Tensor(9L)), "index: 9 is out of bounds for axis 1 of size 3")
   expect_polygrad(Tensor$zeros(2, -1), "axis 2 has the size -1")
   expect_polygrad(read_safetensors(as.raw(1:3)), "read_safetensors: data: 3 bytes, expected at least 8")
