@@ -265,6 +265,7 @@ func TestDecisions(t *testing.T) {
 
 		{"data-dependent rows are written as a whole", big, "", scatteredRows(1024), "loop over iterations of axis 2\n  loop over tiles of axis 1"},
 		{"by threads in parts", threads, "", scatteredRows(1024), "tiles of 32 x 8"},
+		{"of which each walks all rows", big, "", scatteredRows(1024), "each call repeats 12.5 % of the work"},
 		{"short ones are one tile", big, "", scatteredRows(32), "band 2"},
 		{"data-dependent elements stay in narrow columns", big, "", func(in inputs) *uop.UOp {
 			x := in(f32, 64, 1024)

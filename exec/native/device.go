@@ -233,7 +233,7 @@ func (m *made) add(k *ir.Kernel, f x64.Features) error {
 func spec(c *x64.Code) code.Spec {
 	return code.Spec{
 		Name: c.Name, Text: c.Text, Buffers: c.Buffers, Vars: c.Vars, Items: c.Items,
-		Frame: c.Frame, Scratch: c.Scratch, Flops: c.Flops, Bytes: c.Bytes,
+		Frame: c.Frame, Scratch: c.Scratch, Setup: c.Setup, Flops: c.Flops, Bytes: c.Bytes,
 	}
 }
 

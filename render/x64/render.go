@@ -28,6 +28,8 @@ type Code struct {
 	Items int64
 	// Frame and Scratch are its memory in bytes.
 	Frame, Scratch int64
+	// Setup is the share of the work of a run that each call does, for however many items.
+	Setup float64
 	// Flops and Bytes estimate the work of a run.
 	Flops, Bytes float64
 	// Insts are the instructions, for tests and dumps.
@@ -76,7 +78,7 @@ func Render(k *ir.Kernel, f Features) (code *Code, err error) {
 	}
 	return &Code{
 		Name: k.Name, Text: text, Buffers: len(k.Params), Vars: len(k.Vars), Items: k.Items,
-		Frame: int64(max(r.Frame, g.reserved)), Scratch: k.Scratch, Flops: k.Flops, Bytes: k.Bytes, Insts: insts, Spills: r.Spills,
+		Frame: int64(max(r.Frame, g.reserved)), Scratch: k.Scratch, Setup: k.Setup, Flops: k.Flops, Bytes: k.Bytes, Insts: insts, Spills: r.Spills,
 	}, nil
 }
 

@@ -18,6 +18,9 @@ var (
 func (k *Kernel) String() string {
 	var s strings.Builder
 	fmt.Fprintf(&s, "%d lanes, masks %v, %d items, %d bytes of scratch memory\n", k.Lanes, k.Masks, k.Items, k.Memory.Bytes)
+	if k.Setup > 0 {
+		fmt.Fprintf(&s, "each call repeats %.3g %% of the work\n", 100*k.Setup)
+	}
 	for i, p := range k.bands {
 		fmt.Fprintf(&s, "band %d: %s\n", i+1, choiceOf([]Knobs{p.used.used}))
 		p.print(&s, k)

@@ -23,7 +23,7 @@ type Kernel struct {
 	// Items is the number of work items; 1 for serial kernels, which have more than one nest of loops.
 	Items int64
 	// Setup is the share of the work that every call repeats, whatever its number of items: packing before the loop over the
-	// work items.
+	// work items, or the loop around strips of rows.
 	Setup float64
 	bands []*Band // in the order of their first loops
 	// BandOf is the band of its outermost loop, ReductionOf the plan of a reduction loop.

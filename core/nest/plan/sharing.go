@@ -105,8 +105,15 @@ func (pl *planner) maxThreadShare(p *Band, i int) float64 {
 	return float64(min((n+threads-1)/threads*size, all)) / float64(all)
 }
 
-// setupShare is the share of a band's work that is packing before a level.
+// stripSetup is the setup of work items that are strips of rows: in as many pieces as threads.
+const stripSetup = 1. / 8
+
+// setupShare is the share of a band's work that each call repeats before a level: packing, or the iterations around strips of rows, which
+// memory reads and writes the slower the narrower they are.
 func (pl *planner) setupShare(p *Band, at int) float64 {
+	if p.Levels[at].Axis.Vector && slices.ContainsFunc(p.Levels[:at], func(l level) bool { return l.Axis.ordered }) {
+		return stripSetup
+	}
 	if p.Rows == nil {
 		return 0
 	}

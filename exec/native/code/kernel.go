@@ -32,6 +32,8 @@ type Spec struct {
 	Items int64
 	// Frame and Scratch are the bytes of private memory, of each thread.
 	Frame, Scratch int64
+	// Setup is the share of the work that each call repeats, for however many items.
+	Setup float64
 	// Calls says that the code calls C, which needs a stack: a goroutine's is too small.
 	Calls bool
 	// Flops and Bytes estimate the work of a run: arithmetic operations, and bytes moved.
@@ -48,8 +50,10 @@ type Kernel struct {
 	vars    int
 	memory  uintptr // bytes of frame and scratch memory
 	calls   bool
-	cost    cost
-	loaded  *loaded
+	// whole: a thread does its items in one call.
+	whole  bool
+	cost   cost
+	loaded *loaded
 }
 
 // loaded is the memory of a kernel.
@@ -82,7 +86,7 @@ func loadInto(m *memory, specs []Spec) ([]*Kernel, error) {
 	for i := range specs {
 		s := &specs[i]
 		k := &Kernel{
-			Name: s.Name, buffers: s.Buffers, vars: s.Vars, memory: aligned(s.Frame) + aligned(s.Scratch), calls: s.Calls,
+			Name: s.Name, buffers: s.Buffers, vars: s.Vars, memory: aligned(s.Frame) + aligned(s.Scratch), calls: s.Calls, whole: s.Scratch > 0 || s.Setup > 0,
 			c: C.poly_native_kernel_t{
 				entry: C.uintptr_t(blocks[i].entry()), args: C.int64_t(s.Buffers + s.Vars), items: C.int64_t(s.Items),
 				frame: C.uint64_t(aligned(s.Frame)), scratch: C.uint64_t(aligned(s.Scratch)),
@@ -162,8 +166,8 @@ func (k *Kernel) launch(args *uint64, n int, memory uintptr) {
 	how := k.cost.how()
 	if how == pooled || k.calls {
 		threads, pieces := threads, k.cost.pieces()
-		if k.c.scratch > 0 {
-			pieces = 1 // each piece would fill its scratch memory again
+		if k.whole {
+			pieces = 1 // each would repeat the setup, and fill its scratch memory
 		}
 		if how == here { // calls are not timed
 			threads = 1
