@@ -6,12 +6,15 @@ import (
 	"strings"
 )
 
-// Dump prints a kernel: loops by indentation, each value in its placement block, in the order of their numbers.
+// Dump prints a kernel: loops by indentation, each value in its placement block, in the order of their numbers. It is written at once, so that
+// kernels that are compiled at the same time do not mix.
 func (k *Kernel) Dump(w io.Writer) {
-	fmt.Fprintf(w, "kernel %s: %d lanes, %d items, %d bytes of scratch, choice %s\n", k.Name, k.Lanes, k.Items, k.Scratch, k.Choice)
-	d := &dumper{w: w, homes: map[*Block][]*Value{}, seen: map[*Value]bool{}}
+	var s strings.Builder
+	fmt.Fprintf(&s, "kernel %s: %d lanes, %d items, %d bytes of scratch, choice %s\n", k.Name, k.Lanes, k.Items, k.Scratch, k.Choice)
+	d := &dumper{w: &s, homes: map[*Block][]*Value{}, seen: map[*Value]bool{}}
 	d.collect(k.Root)
 	d.block(k.Root)
+	_, _ = io.WriteString(w, s.String())
 }
 
 type dumper struct {
