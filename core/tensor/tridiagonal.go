@@ -167,7 +167,7 @@ func secular(d, z *uop.UOp, from distance) (origin, x *uop.UOp) {
 		bisect := bitAnd(eq(sizeLike(t, sizeModulo(i, 2)), 1), slow)
 		halved := func(v *uop.UOp) *uop.UOp { return shiftRight(bitcast(v, whole), 1) }
 		mean := bitcast(add(halved(lo), halved(hi)), dt)
-		size := add(add(1, mul(8, sub(s[1], s[0]))), mul(t, add(s[2], s[3])))
+		size := add(add(1, mul(8, sub(abs(s[1]), s[0]))), mul(t, add(s[2], s[3])))
 		found := le(abs(value), mul(math.Ldexp(1, 1-digits), size))
 		next := where(bitAnd(good, logicalNot(bisect)), y, where(found, t, mean))
 		b.do(
