@@ -11,7 +11,7 @@ import (
 var wrapLate = uop.Ops(uop.Add, uop.Sub, uop.Mul, uop.Neg, uop.And, uop.Or, uop.Xor, uop.Shl, uop.MulAcc, uop.Where)
 
 // foldConsts computes an operation on constants. Vectors are rounded to their type, scalars are not: integers stay
-// unbounded until an operation needs their value. x/c stays a division, so that it is rounded once, unless the product with 1/c is exact.
+// as they are until an operation needs their value, or they are beyond 64 bits, where repeated squares would double their size. x/c stays a division, so that it is rounded once, unless the product with 1/c is exact.
 func foldConsts(u *uop.UOp) *uop.UOp {
 	n := u.DType.Count
 	if n == 1 {
@@ -54,7 +54,7 @@ func foldAt(u *uop.UOp, i int) (uop.Const, bool) {
 		if args[j].IsInvalid() && u.DType.IsIndex() && uop.GroupBinary.Has(u.Op) {
 			return uop.Invalid, true
 		}
-		if !wrapLate.Has(u.Op) || s.DType.IsFloat() {
+		if _, fits := args[j].Int64(); !wrapLate.Has(u.Op) || s.DType.IsFloat() || args[j].IsInt() && !fits {
 			args[j] = wrapped(s, args[j])
 		}
 	}

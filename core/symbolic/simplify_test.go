@@ -120,6 +120,17 @@ func TestConstantsWrapBeforeTheirValueCounts(t *testing.T) {
 	}
 }
 
+// 3 to the power 2^40 has its low bits without the 2^41 bits of the number.
+func TestRepeatedSquaresOfConstantsWrap(t *testing.T) {
+	x, want := NewGraph().Const(uop.Int32, uop.Int(3)), int32(3)
+	for range 40 {
+		x, want = x.Alu(uop.Mul, x), want*want
+	}
+	if got := Simplify(x); got.Op != uop.ConstOp || got.ConstVal().Truncate(uop.Int32) != uop.Int(int64(want)) {
+		t.Errorf("%s, not %d", got.Op, want)
+	}
+}
+
 // A cast to a type that does not hold all values of the other wraps: nothing is known of its sign.
 func TestBoundsOfCastsThatWrap(t *testing.T) {
 	g := NewGraph()

@@ -111,6 +111,7 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "max": lambda m: m.max(X, axis=1, initial=0.3, where=MASK),
     "min": lambda m: m.min(WHOLE, axis=0, initial=2, where=MASK),
     "where of all": lambda m: m.max(X, axis=1, where=True) + m.mean(X, 1, where=True),
+    "power of a number": lambda m: m.power(np.int64(3), np.arange(70)),
     "poly of unsigned": lambda m: m.poly(np.array([3, 2, 1], "uint32")),
     "broadcast_to": lambda m: m.broadcast_to(array=X[0], shape=(2, 5)),
     "ravel_multi_index": lambda m: m.ravel_multi_index(multi_index=([1, 0], [2, 3]), dims=(3, 4)),
