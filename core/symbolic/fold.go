@@ -10,8 +10,9 @@ import (
 // depend only on the low bits of the operands. Floats are rounded before each operation, except in tinygrad's graphs.
 var wrapLate = uop.Ops(uop.Add, uop.Sub, uop.Mul, uop.Neg, uop.And, uop.Or, uop.Xor, uop.Shl, uop.MulAcc, uop.Where)
 
-// foldConsts computes an operation on constants. Vectors are rounded to their type, scalars are not: integers stay
-// as they are until an operation needs their value, or they are beyond 64 bits, where repeated squares would double their size. x/c stays a division, so that it is rounded once, unless the product with 1/c is exact.
+// foldConsts computes an operation on constants. Vectors are rounded to their type, scalars are not: integers stay as they are until an
+// operation needs their value, or they are beyond 64 bits, since repeated squares double their size. x/c stays a division, so that it is
+// rounded once, unless the product with 1/c is exact.
 func foldConsts(u *uop.UOp) *uop.UOp {
 	n := u.DType.Count
 	if n == 1 {

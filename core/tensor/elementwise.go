@@ -124,19 +124,27 @@ func pow(a, b operand) *uop.UOp {
 	return cast(round(wide), base.DType)
 }
 
-// integerPow is x**e of integers, which wraps as products do: the product of the squares x^(2^i) for the bits i of e. A negative power is
-// rounded towards 0.
+// integerPow is x**e of integers, which wraps as products do: the product of the squares x^(2^i) for the bits i of e, of which most exponents
+// have few. A negative power is rounded towards 0.
 func integerPow(x, e *uop.UOp) *uop.UOp {
+	const few = 6
 	signed, square := !x.DType.IsUnsigned(), x
+	bits := x.DType.Bits
+	if signed {
+		bits--
+	}
 	r := likeConst(x, 1)
-	for i := range x.DType.Bits {
+	small := r
+	for i := range bits {
 		if i > 0 {
 			square = mul(square, square)
 		}
-		if signed && i == x.DType.Bits-1 {
-			break
+		if r = where(ne(bitAnd(shiftRight(e, i), 1), 0), mul(r, square), r); i < few {
+			small = r
 		}
-		r = where(ne(bitAnd(shiftRight(e, i), 1), 0), mul(r, square), r)
+	}
+	if bits > few {
+		r = seldom(ge(e, 1<<few), r, small)
 	}
 	if signed {
 		inverse := where(eq(x, -1), sub(1, mul(2, bitAnd(e, 1))), where(eq(x, 1), x, 0))
