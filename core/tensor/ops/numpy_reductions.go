@@ -30,7 +30,8 @@ func folding(name, params, doc string, neutral func(x *uop.UOp) *uop.Const, redu
 			return nil, err
 		}
 		n := neutral(a.X)
-		if noFirst := strings.HasSuffix(name, "max") || strings.HasSuffix(name, "min"); noFirst && !a.given("initial") {
+		// The greatest and the least element have none, or NaN.
+		if found := n == nil || n.IsFloat(); found && !a.given("initial") {
 			if err := a.needElements(); err != nil {
 				return nil, err
 			}
