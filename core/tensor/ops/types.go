@@ -21,7 +21,7 @@ func (t Types) String() string {
 // Operations of other sets than AnyType, and those without a gradient: their results are indices, truth values or integers.
 var (
 	typesOf = setsByName(map[Types]string{
-		FloatTypes: `rand_like triangular_solve cholesky cdist scaled_dot_product_attention layernorm rmsnorm groupnorm binary_crossentropy
+		FloatTypes: `rand_like triangular_solve cdist scaled_dot_product_attention layernorm rmsnorm groupnorm binary_crossentropy
 			binary_crossentropy_logits cross_entropy nll_loss sparse_categorical_crossentropy ctc_loss mse_loss l1_loss huber_loss`,
 		IntegerTypes:  "bincount lshift rshift one_hot",
 		IntegerOrBool: "bitwise_and bitwise_or bitwise_xor bitwise_not",
