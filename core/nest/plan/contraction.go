@@ -141,7 +141,7 @@ func (pl *planner) rowsAtOnce(p *Band, k *analysis.Region, acc []analysis.Access
 		size = 8
 	}
 	row, single := k.Trip()*size, len(p.Leaf.Loops()) == 1
-	memory := single && slices.ContainsFunc(acc, func(a analysis.Access) bool { return pl.streams(k, a.U) })
+	memory := single && len(k.Updates) > 0 && slices.ContainsFunc(acc, func(a analysis.Access) bool { return pl.streams(k, a.U) })
 	switch {
 	case row < 0:
 		return
@@ -150,12 +150,12 @@ func (pl *planner) rowsAtOnce(p *Band, k *analysis.Region, acc []analysis.Access
 		if k.Trip() > longChain*int64(pl.Lanes) {
 			units /= 2
 		}
-		p.rowStreams = units > 1 && rows.Count >= 2*units
 	case memory && units*row >= oneStream || row > shortRow && (single || row*rows.Count > pl.m.L2):
 		return
 	}
 	if !rows.Dynamic && rows.Count >= 2*units {
 		rows.Units = p.want.or(knobTileRows, max(units, 1), rows.Count)
+		p.rowStreams = memory && row >= streamedRow && rows.Units > 1
 	}
 }
 
