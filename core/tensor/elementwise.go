@@ -156,9 +156,27 @@ func integerPow(x, e *uop.UOp) *uop.UOp {
 // square is x * x.
 func square(x *uop.UOp) *uop.UOp { return mul(x, x) }
 
-func lt(a, b operand) *uop.UOp { return binary(uop.CmpLt, a, b) }
-func gt(a, b operand) *uop.UOp { return binary(uop.CmpLt, b, a) }
-func ne(a, b operand) *uop.UOp { return binary(uop.CmpNe, a, b) }
+// compare is CMPLT or CMPNE. No type holds uint64 and the numbers below 0, which would wrap: they are less than all of uint64.
+func compare(op uop.Op, a, b operand) *uop.UOp {
+	x, y := asTensor(a, b), asTensor(b, a)
+	switch {
+	case x.DType != uop.Uint64 && y.DType != uop.Uint64 || asTinygrad(x):
+	case isSigned(x), isSigned(y) && op == uop.CmpNe:
+		if isSigned(y) {
+			x, y = y, x
+		}
+		return bitOr(lt(x, 0), binary(op, cast(x, uop.Uint64), y))
+	case isSigned(y):
+		return bitAnd(ge(y, 0), lt(x, cast(y, uop.Uint64)))
+	}
+	return binary(op, a, b)
+}
+
+func isSigned(x *uop.UOp) bool { return x.DType.IsInt() && !x.DType.IsUnsigned() }
+
+func lt(a, b operand) *uop.UOp { return compare(uop.CmpLt, a, b) }
+func gt(a, b operand) *uop.UOp { return compare(uop.CmpLt, b, a) }
+func ne(a, b operand) *uop.UOp { return compare(uop.CmpNe, a, b) }
 func ge(a, b operand) *uop.UOp { return logicalNot(lt(a, b)) }
 func le(a, b operand) *uop.UOp { return logicalNot(gt(a, b)) }
 func eq(a, b operand) *uop.UOp { return logicalNot(ne(a, b)) }

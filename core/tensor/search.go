@@ -67,11 +67,14 @@ func precedes(keys, others []*uop.UOp, orEqual bool) *uop.UOp {
 	return before
 }
 
-// sameType are tensors in the least type that holds the values of both.
+// sameType are tensors in the least type that holds the values of both, float64 for numbers below 0 beside uint64, as in NumPy.
 func sameType(x, y *uop.UOp) (*uop.UOp, *uop.UOp) {
 	dt := uop.LeastUpper(x.DType, y.DType)
-	if dt.IsBool() {
+	switch {
+	case dt.IsBool():
 		dt = uop.Uint8
+	case dt == uop.Uint64 && (isSigned(x) || isSigned(y)):
+		dt = uop.Float64
 	}
 	return cast(x, dt), cast(y, dt)
 }

@@ -346,6 +346,21 @@ def test_unsigned_minimum_with_a_number(name):
     close(~Tensor(x), ~x)
 
 
+@pytest.mark.parametrize("name", ["int8", "int32", "int64"])
+def test_comparisons_of_signed_numbers_with_uint64(name):
+    info = np.iinfo(name)
+    x = np.array([-9, -1, 0, 38, info.min, info.max], name)
+    y = np.array([0, 38, info.max, info.max + 1, 2**64 - 9, 2**64 - 1], "uint64")
+    for method in ("__lt__", "__le__", "__gt__", "__ge__", "__eq__", "__ne__"):
+        want = getattr(x[:, None], method)(y)
+        close(getattr(Tensor(x[:, None]), method)(Tensor(y)), want)
+        close(getattr(Tensor(y), method)(Tensor(x[:, None])), getattr(y, method)(x[:, None]))
+        one = getattr(Tensor(-9, dtype=name), method)(Tensor(38, dtype="uint64"))
+        assert one.item() == getattr(-9, method)(38)
+    assert Tensor(x).isin(Tensor(y[:4])).tolist() == [i in y[:4].tolist() for i in x.tolist()]
+    close(Tensor(y[:4]).searchsorted(Tensor(x)), y[:4].searchsorted(x))
+
+
 @pytest.mark.parametrize(
     "name", ["sigmoid", "silu", "gelu", "quick_gelu", "tanh", "softplus", "mish"]
 )
