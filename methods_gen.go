@@ -993,7 +993,7 @@ func (t *Tensor) ScaledDotProductAttention(key *Tensor, value *Tensor, opts ...O
 func (t *Tensor) Cdist(x2 *Tensor, opts ...Option) *Tensor { return t.call1(opCdist, opts, x2) }
 
 // Cholesky returns the lower, or upper, Cholesky factor of symmetric or Hermitian positive definite matrices.
-// The shape is that of x (…, n, n). Elements of the factors of other matrices are NaN.
+// The shape is that of x (…, n, n). Only the triangle of the factor is read of x; the gradient is that of a symmetric or Hermitian matrix, as in JAX and PyTorch. Elements of the factors of other matrices are NaN.
 // Options: WithUpper (false).
 func (t *Tensor) Cholesky(opts ...Option) *Tensor { return t.call1(opCholesky, opts) }
 

@@ -9,7 +9,7 @@ package linalg
 import "polygrad"
 
 // Cholesky returns the lower triangular factor L of symmetric or Hermitian positive definite a = L L^H.
-// With upper it is U of a = U^H U.
+// With upper it is U of a = U^H U. Only that triangle of a is read; the gradient is that of a symmetric or Hermitian matrix.
 // Options: WithUpper (false).
 func Cholesky(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("linalg.cholesky", []any{a}, opts...)[0]

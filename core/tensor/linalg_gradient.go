@@ -43,7 +43,7 @@ func triangularSolveRule(g, u *uop.UOp, upper, unit bool) []*uop.UOp {
 }
 
 // choleskyRule (Murray, Differentiation of the Cholesky decomposition, 2016): with P = Φ(lᵀ g), Φ the lower triangle with half of the
-// diagonal, the gradient of the lower triangle of a is that of the symmetric matrix l⁻ᵀ P l⁻¹.
+// diagonal, the gradient is the symmetric part of l⁻ᵀ P l⁻¹, as a stays symmetric, though only one triangle of it is read.
 func choleskyRule(g, u *uop.UOp, upper bool) []*uop.UOp {
 	l := u
 	if upper {
@@ -56,12 +56,7 @@ func choleskyRule(g, u *uop.UOp, upper bool) []*uop.UOp {
 	lt := transpose(l, -2, -1)
 	s := triangularSolution(lt, p, true, false)                                      // l⁻ᵀ P
 	s = transpose(triangularSolution(lt, transpose(s, -2, -1), true, false), -2, -1) // l⁻ᵀ P l⁻¹
-	s = add(s, transpose(s, -2, -1))
-	s = where(gt(rows, columns), s, where(eq(rows, columns), mul(s, 0.5), 0))
-	if upper {
-		s = transpose(s, -2, -1)
-	}
-	return []*uop.UOp{nil, s}
+	return []*uop.UOp{nil, mul(add(s, transpose(s, -2, -1)), 0.5)}
 }
 
 // solveRule: a x = b gives db = a⁻ᵀ g, by the same factors, and da = -db xᵀ.

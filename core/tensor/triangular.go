@@ -335,7 +335,7 @@ func flag(set bool) int64 {
 }
 
 // Cholesky is the triangular factor of symmetric positive definite matrices x (…, n, n): L with x = L Lᵀ, or U with x = Uᵀ U if
-// upper. Only that triangle of x is read; where x is not positive definite the factor is NaN.
+// upper. Only that triangle of x is read; where x is not positive definite the factor is NaN. The gradient is symmetric.
 func Cholesky(x *uop.UOp, upper bool) (r *uop.UOp, err error) {
 	defer guard("Cholesky", &err)
 	need("x", x)

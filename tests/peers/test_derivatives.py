@@ -11,6 +11,7 @@ from typing import Any
 import jax
 import numpy as np
 import pytest
+import torch
 from jax import numpy as jnp
 
 from polygrad import Tensor, fft, lax, linalg
@@ -241,6 +242,34 @@ def test_conventions(name: str) -> None:
     direction = np.array([1.0, *([0.0] * (x.size - 1))])
     moved = array(jvp(lambda x: f(x).sum(), (Tensor(x),), (Tensor(direction),))[1])
     np.testing.assert_allclose(moved, want[0])
+
+
+@pytest.mark.parametrize("n", [3, 20])
+@pytest.mark.parametrize("upper", [False, True])
+def test_cholesky_of_a_matrix_that_is_not_symmetric(n: int, upper: bool) -> None:
+    """The gradient and the tangent are those of the symmetric part, though one triangle is read."""
+    w = RNG.normal(size=(n, n))
+    for turn in (0, 1j):
+        a = RNG.normal(size=(n, n)) + turn * RNG.normal(size=(n, n))
+        a, v = a @ a.conj().T + n * np.eye(n), a
+
+        def ours(x: Tensor) -> Tensor:
+            return pn.sum(pn.real(linalg.cholesky(x, upper=upper)) * Tensor(w))
+
+        def theirs(x: Any) -> Any:
+            return (jnp.linalg.cholesky(x, upper=upper).real * w).sum()
+
+        got, want = array(grad(ours)(Tensor(a))), np.asarray(jax.grad(theirs)(a))
+        np.testing.assert_allclose(got, want, atol=1e-14)
+        moved = array(jvp(ours, (Tensor(a),), (Tensor(v),))[1])
+        np.testing.assert_allclose(moved, jax.jvp(theirs, (a,), (v,))[1], rtol=1e-9, atol=1e-12)
+        if not turn:
+            x = torch.tensor(a, requires_grad=True)
+            (torch.linalg.cholesky(x, upper=upper) * torch.tensor(w)).sum().backward()
+            np.testing.assert_allclose(got, x.grad.numpy(), atol=1e-14)
+        half = np.triu(a) if upper else np.tril(a)
+        one = linalg.cholesky(Tensor(half), upper=upper).numpy()
+        np.testing.assert_allclose(one, np.linalg.cholesky(a, upper=upper), atol=1e-12)
 
 
 def test_norm_at_zero() -> None:

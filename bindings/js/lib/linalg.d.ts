@@ -14,7 +14,7 @@ import type { Axes, DTypeLike, Operand, PerAxis, Scalar, Size, Tensor, TensorLik
 
 /**
  * The lower triangular factor L of symmetric or Hermitian positive definite a = L L^H.
- * With upper it is U of a = U^H U.
+ * With upper it is U of a = U^H U. Only that triangle of a is read; the gradient is that of a symmetric or Hermitian matrix.
  */
 export function cholesky(a: Tensor, upper?: boolean | { upper?: boolean }): Tensor
 

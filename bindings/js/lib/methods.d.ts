@@ -888,7 +888,8 @@ export class Methods {
 
   /**
    * The lower, or upper, Cholesky factor of symmetric or Hermitian positive definite matrices.
-   * The shape is that of x (…, n, n). Elements of the factors of other matrices are NaN.
+   * The shape is that of x (…, n, n). Only the triangle of the factor is read of x; the gradient is that of a symmetric or Hermitian
+   * matrix, as in JAX and PyTorch. Elements of the factors of other matrices are NaN.
    */
   cholesky(upper?: boolean | { upper?: boolean }): Tensor
 

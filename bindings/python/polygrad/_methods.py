@@ -1799,7 +1799,9 @@ class Methods(Base):
     def cholesky(self, upper: _bool = False) -> Self:
         """The lower, or upper, Cholesky factor of symmetric or Hermitian positive definite matrices.
 
-        The shape is that of x (…, n, n). Elements of the factors of other matrices are NaN.
+        The shape is that of x (…, n, n). Only the triangle of the factor is read of x; the
+        gradient is that of a symmetric or Hermitian matrix, as in JAX and PyTorch. Elements of the
+        factors of other matrices are NaN.
 
         >>> Tensor([[4.0, 2.0], [2.0, 5.0]]).cholesky().tolist()
         [[2.0, 0.0], [1.0, 2.0]]

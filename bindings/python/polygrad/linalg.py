@@ -86,7 +86,8 @@ _MULTI_DOT = operation("linalg.multi_dot")
 def cholesky(a: Operand, upper: bool = False) -> Tensor:
     """The lower triangular factor L of symmetric or Hermitian positive definite a = L L^H.
 
-    With upper it is U of a = U^H U.
+    With upper it is U of a = U^H U. Only that triangle of a is read; the gradient is that of a
+    symmetric or Hermitian matrix.
     """
     return array(a)._call1(_CHOLESKY, upper)
 

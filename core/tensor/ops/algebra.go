@@ -60,7 +60,7 @@ A distance is (sum |a - b|^p)^(1/p); for p = 0 the number of elements that diffe
 of 0 is 0.`, func(a *Args) (*uop.UOp, error) {
 		return tensor.CDist(a.X, a.tensor("x2"), a.float("p"))
 	}),
-	method("cholesky", "upper bool = false", "The lower, or upper, Cholesky factor of symmetric or Hermitian positive definite matrices.\nThe shape is that of x (…, n, n). Elements of the factors of other matrices are NaN.", func(a *Args) (*uop.UOp, error) {
+	method("cholesky", "upper bool = false", "The lower, or upper, Cholesky factor of symmetric or Hermitian positive definite matrices.\nThe shape is that of x (…, n, n). Only the triangle of the factor is read of x; the gradient is that of a symmetric or Hermitian matrix, as in JAX and PyTorch. Elements of the factors of other matrices are NaN.", func(a *Args) (*uop.UOp, error) {
 		return tensor.Cholesky(a.X, a.bool("upper"))
 	}),
 	method("triangular_solve", "b tensor, upper bool = false, transpose bool = false, unit_diagonal bool = false", "The solution y of x @ y = b for triangular matrices x (…, n, n).\nb and y have the shape (n), (…, n) or (…, n, k). The other triangle of x is not read.",

@@ -42,7 +42,7 @@ func (a *Args) norm(name string, otherwise string) (string, float64) {
 
 var linalgOps = sync.OnceValue(func() []Op {
 	return []Op{
-		inLinalg("cholesky", "a", "upper bool = false", "The lower triangular factor L of symmetric or Hermitian positive definite a = L L^H.\nWith upper it is U of a = U^H U.", func(a *Args) (*uop.UOp, error) {
+		inLinalg("cholesky", "a", "upper bool = false", "The lower triangular factor L of symmetric or Hermitian positive definite a = L L^H.\nWith upper it is U of a = U^H U. Only that triangle of a is read; the gradient is that of a symmetric or Hermitian matrix.", func(a *Args) (*uop.UOp, error) {
 			return tensor.Cholesky(a.X, a.bool("upper"))
 		}),
 		inLinalg("cho_solve", "c", "b tensor, lower bool = true", "The solution x of a x = b from the factor c of cholesky of a (…, n, n).\nb has the shape (n), (…, n) or (…, n, k).", func(a *Args) (*uop.UOp, error) {
