@@ -52,13 +52,22 @@ func permutationOf(u *uop.UOp) []int {
 	return nil
 }
 
-// permutationOf returns that permutation if the last axis of the base has stride 1 in memory.
+// permutationOf returns that permutation if the last axis of the base has stride 1 in memory, or that of any view whose base is nearer to the
+// order of memory: fewer elements lie behind the axis of stride 1.
 func (k contiguousAxes) permutationOf(u *uop.UOp) []int {
-	if order := permutationOf(u); order != nil && k.next(u.Src[0]) == lastLong(u.Src[0].Shape()) {
-		return order
+	if u.Op != uop.Permute {
+		return nil
+	}
+	x := u.Src[0]
+	next := k.next(x)
+	if order := permutationOf(u); next >= 0 && (order != nil && next == lastLong(x.Shape()) || behind(x.Shape(), next) < behind(u.Shape(), k.next(u))) {
+		return u.Arg.(uop.Nums)
 	}
 	return nil
 }
+
+// behind is the number of elements of the axes behind one.
+func behind(shape uop.Shape, axis int) int64 { return uop.Shape(shape[axis+1:]).MaxNumel() }
 
 // next returns the axis of a value along which memory is contiguous: the last axis of a value that may be stored.
 func (k contiguousAxes) next(u *uop.UOp) int {
@@ -144,7 +153,7 @@ func (k contiguousAxes) sinkPermute(u *uop.UOp) *uop.UOp {
 	switch {
 	case uop.GroupElementwise.Has(u.Op):
 		return k.sunkElementwise(u)
-	case u.Op == uop.ReduceAxis || u.Op == uop.Permute || u.Op == uop.Pad || u.Op == uop.Shrink || u.Op == uop.Flip || u.Op == uop.Expand:
+	case u.Op == uop.ReduceAxis || u.Op == uop.Permute || u.Op == uop.Reshape || u.Op == uop.Pad || u.Op == uop.Shrink || u.Op == uop.Flip || u.Op == uop.Expand:
 	default:
 		return u
 	}
@@ -161,6 +170,10 @@ func (k contiguousAxes) sinkPermute(u *uop.UOp) *uop.UOp {
 	switch u.Op {
 	case uop.Permute:
 		return k.inOrder(u.Src[0], u.Arg.(uop.Nums))
+	case uop.Reshape:
+		if x, order = withoutOnes(x, order, u.Shape()); x == nil {
+			return u
+		}
 	case uop.ReduceAxis:
 		a := u.Arg.(uop.AxisReduce)
 		axes := make([]int, len(a.Axes))
@@ -179,6 +192,26 @@ func (k contiguousAxes) sinkPermute(u *uop.UOp) *uop.UOp {
 		x = x.Expand(reordered(u.Shape(), back))
 	}
 	return k.inOrder(x, order)
+}
+
+// withoutOnes returns a permutation of a value without its axes of one element, as a reshape of the permuted value drops them.
+func withoutOnes(x *uop.UOp, order []int, to uop.Shape) (*uop.UOp, []int) {
+	var from, left []int
+	var shape uop.Shape
+	for axis, n := range x.Shape() {
+		if !n.IsNum(1) {
+			from, shape = append(from, axis), append(shape, n)
+		}
+	}
+	for _, axis := range order {
+		if i := slices.Index(from, axis); i >= 0 {
+			left = append(left, i)
+		}
+	}
+	if !to.Equal(reordered(shape, left)) {
+		return nil, nil
+	}
+	return x.Reshape(shape), left
 }
 
 // reducedInMemoryOrder returns a permute of a reduction whose results lie along the axis along which its source does: that of windows

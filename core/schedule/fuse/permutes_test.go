@@ -116,3 +116,15 @@ func TestPermutesThatDoNotSink(t *testing.T) {
 		}
 	}
 }
+
+// Windows of turned rows, whose positions are the last axis, are turned back where their axis of one element is dropped.
+func TestWindowsSink(t *testing.T) {
+	g := newGraph(t)
+	windows := g.in(64, 32).Reshape(uop.ShapeOf(64, 32, 1)).Expand(uop.ShapeOf(64, 32, 3)).F(uop.Exp2, nil, nil)
+	first := []uop.Pair{{Lo: uop.N(0), Hi: uop.N(32)}, {Lo: uop.N(0), Hi: uop.N(64)}, {Lo: uop.N(0), Hi: uop.N(1)}}
+	sum := windows.Permute([]int{1, 0, 2}).Shrink(first).F(uop.Sqrt, nil, nil).Reshape(uop.ShapeOf(32, 64)).Permute([]int{1, 0})
+	turned := func(u *uop.UOp) bool { return u.Op == uop.Permute }
+	if v := fuse.SinkTurns(sum); v.Find(turned) != nil || !v.Shape().Equal(uop.ShapeOf(64, 32)) {
+		t.Errorf("windows are turned twice:\n%s", v.Dump())
+	}
+}
