@@ -1,6 +1,7 @@
 package wasm
 
 import (
+	"bytes"
 	"math"
 	"runtime"
 	"strings"
@@ -155,21 +156,24 @@ func TestReversedAndStrided(t *testing.T) {
 	for name, f := range map[string]func(i int64) int64{
 		"reversed": func(i int64) int64 { return n - 1 - i }, "doubled": func(i int64) int64 { return 2 * i }, "same": func(int64) int64 { return 3 },
 	} {
-		m := newMaker()
-		o, a := m.param(0, uop.Float32, n), m.param(1, uop.Float32, 2*n)
-		c := m.int(f(0))
-		step := m.int(f(1) - f(0))
-		i := m.loop(0, n, uop.AxisLoop)
-		idx := m.alu(uop.Add, m.alu(uop.Mul, i, step), c)
-		m.end(m.store(m.index(o, i), m.load(m.index(a, idx))), i)
-		in, out := make([]float32, 2*n), make([]float32, n)
-		for i := range in {
-			in[i] = float32(i)
-		}
-		mustRun(t, m.compile(t, name), ptr(out), ptr(in))
-		for i, v := range out {
-			if v != float32(f(int64(i))) {
-				t.Errorf("%s: element %d is %g", name, i, v)
+		for _, dt := range []*uop.DType{uop.Float32, uop.Int8, uop.Uint16} {
+			m := newMaker()
+			o, a := m.param(0, dt, n), m.param(1, dt, 2*n)
+			c := m.int(f(0))
+			step := m.int(f(1) - f(0))
+			i := m.loop(0, n, uop.AxisLoop)
+			idx := m.alu(uop.Add, m.alu(uop.Mul, i, step), c)
+			m.end(m.store(m.index(o, i), m.load(m.index(a, idx))), i)
+			size := int64(dt.Itemsize())
+			in, out := make([]byte, 2*n*size), make([]byte, n*size)
+			for i := range in {
+				in[i] = byte(i)
+			}
+			mustRun(t, m.compile(t, name), ptr(out), ptr(in))
+			for i := range int64(n) {
+				if got, expected := out[i*size:][:size], in[f(i)*size:][:size]; !bytes.Equal(got, expected) {
+					t.Errorf("%s %s: element %d is %v, expected %v", name, dt, i, got, expected)
+				}
 			}
 		}
 	}

@@ -329,7 +329,7 @@ func (s *selector) load(v *ir.Value) *inst {
 		ptr, off, m := s.elements(at, 0, 1, s.home(v.Block), nil, true)
 		x := s.neighbours(k, 1, &inst{what: isLoad, args: []*inst{ptr}, imm: [2]uint64{uint64(off)}, home: m.home, mem: m})
 		return s.splat(v, x, true)
-	case at.Index == nil && at.Gate == nil && k.Size() >= 4 && k.Size()*int64(v.Lanes) == 16:
+	case at.Index == nil && at.Gate == nil && k != ir.Bool && k.Width()*int64(v.Lanes) == 16:
 		switch at.Stride {
 		case -1:
 			return s.loadReversed(v)

@@ -19,9 +19,9 @@ func (g *gen) load(v *ir.Value) asm.Reg {
 		return g.loadNeighbours(v)
 	case at.Index == nil && at.Stride == 0 && at.Gate == nil:
 		return g.loadSame(v)
-	case at.Index == nil && at.Stride == -1 && at.Gate == nil && g.whole(v):
+	case at.Index == nil && at.Gate == nil && at.Stride == -1 && fills(v):
 		return g.loadReversed(v)
-	case at.Index == nil && (at.Stride == 2 && (g.f.AVX512 || at.Gate == nil) || at.Stride == -2 && at.Gate == nil) && g.whole(v):
+	case at.Index == nil && at.Gate == nil && (at.Stride == 2 || at.Stride == -2) && fills(v), at.Index == nil && at.Stride == 2 && g.f.AVX512 && g.whole(v):
 		return g.loadPairs(v)
 	case g.whole(v) && g.f.AVX512:
 		return g.gather(v)
@@ -29,11 +29,14 @@ func (g *gen) load(v *ir.Value) asm.Reg {
 	return g.loadLanes(v)
 }
 
-// whole reports whether the elements of a vector access fill a vector register, at least the smallest.
-func (g *gen) whole(v *ir.Value) bool {
+// fills reports whether the elements of a vector fill a register once they are loaded, at least the smallest.
+func fills(v *ir.Value) bool {
 	k := v.At.Buf.Kind
-	return k != ir.Bool && k.Size() >= 4 && v.Lanes*int(k.Size()) >= 16
+	return k != ir.Bool && v.Lanes*int(k.Width()) >= 16
 }
+
+// whole reports whether they do so in memory, too.
+func (g *gen) whole(v *ir.Value) bool { return v.At.Buf.Kind.Size() >= 4 && fills(v) }
 
 // loadScalar loads a scalar. A gate selects the address of the alternative instead of branching.
 func (g *gen) loadScalar(v *ir.Value) asm.Reg {
@@ -424,7 +427,7 @@ func (g *gen) loadSame(v *ir.Value) asm.Reg {
 
 // loadReversed loads contiguous elements in reverse order of lanes.
 func (g *gen) loadReversed(v *ir.Value) asm.Reg {
-	first := -int64((v.Lanes - 1) * int(v.Kind.Width()))
+	first := -int64(v.Lanes-1) * v.At.Buf.Kind.Size()
 	return g.reversed(g.neighbours(v.At.Buf.Kind, v.Lanes, g.address(v.At, first)), v)
 }
 
@@ -442,6 +445,7 @@ func (g *gen) loadPairs(v *ir.Value) asm.Reg {
 	w := int(v.Kind.Width())
 	n := v.Lanes
 	at, first := v.At, int64(0)
+	apart := int64(n-1) * at.Buf.Kind.Size()
 	vs := make([]uint64, n)
 	for i := range vs {
 		vs[i] = uint64(2 * i)
@@ -451,7 +455,7 @@ func (g *gen) loadPairs(v *ir.Value) asm.Reg {
 	}
 	reverse := at.Stride < 0
 	if reverse {
-		first = at.Stride * int64(n-1) * int64(w)
+		first = at.Stride * apart
 		slices.Reverse(vs)
 	}
 	join := func(x, y asm.Reg) asm.Reg {
@@ -476,7 +480,7 @@ func (g *gen) loadPairs(v *ir.Value) asm.Reg {
 		return d
 	}
 	if at.Gate == nil {
-		k, last := at.Buf.Kind, first+int64((n-1)*w)
+		k, last := at.Buf.Kind, first+apart
 		return join(g.neighbours(k, n, g.address(at, first)), g.neighbours(k, n, g.address(at, last)))
 	}
 	mask := g.mask(at.Gate, n, w)
@@ -494,7 +498,7 @@ func (g *gen) loadPairs(v *ir.Value) asm.Reg {
 	}
 	x := half(0x5555, m)
 	g.imm(asm.SHR, 4, bits, int64(n/2))
-	d := join(x, half(0xAAAA, g.plus(m, int64((n-1)*w))))
+	d := join(x, half(0xAAAA, g.plus(m, apart)))
 	if alt := v.Args[0]; alt.Op == ir.Const && alt.Bits == 0 {
 		g.vals[alt.ID].left--
 		return d

@@ -111,7 +111,7 @@ func (v *Value) cycles(m *Machine) (whole, lanes float64) {
 		return 0, 0
 	case Load:
 		switch {
-		case v.Lanes > 1 && v.At.Index == nil && (v.At.Stride == 2 || v.At.Stride == -2) && v.At.Gate == nil && v.At.Buf.Kind.Size() >= 4: // two vectors
+		case v.Lanes > 1 && v.At.Index == nil && (v.At.Stride == 2 || v.At.Stride == -2) && v.At.Gate == nil && v.At.Buf.Kind != Bool: // two vectors
 			return 2*cyclesVector + cyclesAcross, 0
 		case v.Lanes > 1 && (v.At.Index != nil || v.At.Stride > 1 || v.At.Stride < -1):
 			return 0, float64(v.Lanes) * v.At.laneCost(m)

@@ -177,7 +177,7 @@ func costOf(s analysis.Slope, u *uop.UOp) float64 {
 		return costNext
 	case u.Op == uop.Store:
 		return costAcross
-	case (s.Step == -1 || s.Step == 2 || s.Step == -2) && !s.Irregular && u.DType.Itemsize() >= 4:
+	case (s.Step == -1 || s.Step == 2 || s.Step == -2) && !s.Irregular && !u.DType.IsBool():
 		return costSpread
 	}
 	return costApart
