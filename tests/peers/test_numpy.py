@@ -249,6 +249,8 @@ for k in range(-1, 5):
     same("rot90", X, k, axes=(1, 2))
 same("roll", X, 2)
 same("roll", X, (1, -1), axis=(0, 2))
+same("roll", X, (1, 2), axis=1)
+same("roll", X, (1, 2))
 same("expand_dims", X, axis=(0, -1))
 same("tile", X, (2, 1, 3))
 same("tile", X, 2)
@@ -621,6 +623,7 @@ def test_functions_of_functions() -> None:
         (lambda: pnp.ravel_multi_index([[3]], (3,)), IndexError, "multi_index: 3 is"),
         (lambda: pnp.fill_diagonal([1, 2], 1), ValueError, "fill_diagonal: a: has 1 dim"),
         (lambda: pnp.rollaxis(pnp.ones((2, 3)), 2), ValueError, "rollaxis: axis: 2 is out"),
+        (lambda: pnp.select([], []), ValueError, "select: condlist: empty"),
         (lambda: pnp.where([1], 2), ValueError, "where: expected both x and y"),
         (lambda: pnp.concat([[1.0], [[1.0]]]), ValueError, "concat: "),
         (lambda: pnp.gcd(1.5, Tensor([2.0])), TypeError, "gcd: operands: is float32"),

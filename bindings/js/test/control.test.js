@@ -43,7 +43,7 @@ test('numbers of a carry take the types of a step', () => {
   assert.deepStrictEqual(types(0, (c, x) => c.add(x), ints), ['float32', 'float32'])
   assert.deepStrictEqual(types(0, (c, x) => x, ints), ['int32', 'int32'])
   assert.deepStrictEqual(types(0.5, (c, x) => x, tensor(1)), ['float64', 'float64'])
-  assert.throws(() => types(0.5, (c, x) => x, ints), /^PolygradError: scan: init is float32 of shape \[\], and int32 of shape/)
+  assert.throws(() => types(0.5, (c, x) => x, ints), /^TypeError: scan: init is float32 of shape \[\], and int32 of shape/)
 })
 
 test('whileLoop, foriLoop and map', () => {
@@ -241,9 +241,9 @@ const same = (v) => v
 const WRONG = [
   [() => lax.scan(3, 0, x), TypeError, /^scan: f: 3, expected a function$/],
   [() => lax.scan(same, 0, x), TypeError, /^scan: f returns a Tensor, expected an array of the carry and what is kept$/],
-  [() => lax.scan((c) => [[c], c], 0, x), PolygradError, /^scan: a step returns a carry \[\*\], expected \* as it is before$/],
-  [() => lax.scan((c) => [{ a: x }, c], { a: 0 }, x), PolygradError, /^scan: init\.a is float32 of shape \[\], and float64 of .* after/],
-  [() => lax.scan((c, v) => [c.add(v.cast('float64')), c], new Tensor(0), x), PolygradError, /^scan: init is float32 .* float64 .* type/],
+  [() => lax.scan((c) => [[c], c], 0, x), TypeError, /^scan: a step returns a carry \[\*\], expected \* as it is before$/],
+  [() => lax.scan((c) => [{ a: x }, c], { a: 0 }, x), TypeError, /^scan: init\.a is float32 of shape \[\], and float64 of .* after/],
+  [() => lax.scan((c, v) => [c.add(v.cast('float64')), c], new Tensor(0), x), TypeError, /^scan: init is float32 .* float64 .* type/],
   [() => lax.scan((c) => [c, 'text'], 0, x), TypeError, /^scan: what f keeps is "text", expected a tensor or a number$/],
   [() => lax.scan((c) => [c, c], 0, [x, tensor(1)]), PolygradError, /^scan: xs\[1\] has shape \[1\], expected 2 steps as xs\[0\] has$/],
   [() => lax.scan((c) => [c, c], 0, x, { length: 3 }), PolygradError, /^scan: xs has shape \[2\], expected 3 steps as length has$/],

@@ -424,13 +424,18 @@ class Methods(Base):
         return self._call1(BITWISE_NOT)
 
     def __float__(self) -> _float:
-        return _float(self.item())
+        return _float(self._number())
 
     def __complex__(self) -> complex:
-        return complex(self.item())
+        return complex(self._number())
 
     def __int__(self) -> _int:
-        return _int(self.item())
+        return _int(self._number())
+
+    def _number(self) -> Any:
+        if self.numel() != 1:
+            raise TypeError(f"a tensor of shape {self.shape} is no number, expected one element")
+        return self.item()
 
     def __array_namespace__(self, *, api_version: str | None = None) -> Any:
         """Return the namespace of the array API standard: polygrad.numpy."""

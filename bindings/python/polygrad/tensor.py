@@ -198,7 +198,8 @@ class Tensor(Creation, Indexing, Exchange, Display):
 
     def __bool__(self) -> bool:
         if self.numel() != 1:
-            raise ArgumentError("the truth of a tensor of several elements: say all() or any()")
+            n = "several" if self.numel() else "no"
+            raise ArgumentError(f"the truth of a tensor of {n} elements: say all() or any()")
         return bool(self.item())
 
     def __index__(self) -> int:

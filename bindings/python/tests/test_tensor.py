@@ -181,6 +181,12 @@ def test_properties():
         bool(Tensor([1.0, 2.0]))
     with pytest.raises(ValueError, match="one element"):
         Tensor([1.0, 2.0]).item()
+    with pytest.raises(ValueError, match="truth of a tensor of no elements"):
+        bool(Tensor([]))
+    for kind in (float, int, complex):
+        for numbers in ([1.0, 2.0], []):
+            with pytest.raises(TypeError, match="no number, expected one element"):
+                kind(Tensor(numbers))
 
 
 def test_memory_is_shared_with_numpy():

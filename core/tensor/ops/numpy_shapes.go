@@ -65,10 +65,20 @@ func numpyShapes() []Op {
 			return tensor.Rotated(a.X, a.int("k"), a.axes("axes"))
 		}),
 		inNumpy("roll", "shift ints, axis axes?", "Elements shifted along axes, cyclically; in the flattened array unless axes are given.", func(a *Args) (*uop.UOp, error) {
-			if shifts, axes := a.ints("shift"), a.axes("axis"); len(shifts) == 1 && len(axes) > 1 {
-				return tensor.Roll(a.X, slices.Repeat(shifts, len(axes)), axes)
+			shifts, axes := a.ints("shift"), a.axes("axis")
+			switch {
+			case len(shifts) == 1 && len(axes) > 1:
+				shifts = slices.Repeat(shifts, len(axes))
+			case len(shifts) > 1 && len(axes) == 1:
+				axes = slices.Repeat(axes, len(shifts))
+			case !a.given("axis") && len(shifts) > 1: // of the flattened array
+				total := int64(0)
+				for _, n := range shifts {
+					total += n
+				}
+				shifts = []int64{total}
 			}
-			return tensor.Roll(a.X, a.ints("shift"), a.axes("axis"))
+			return tensor.Roll(a.X, shifts, axes)
 		}),
 		inNumpy("squeeze", "axis axes?", "The array without axes of size 1.", func(a *Args) (*uop.UOp, error) {
 			if !a.given("axis") {

@@ -63,7 +63,7 @@ class Carry extends Tree {
   next (who, step, result, given) {
     const [found, structure] = flatten(result, `${who}: ${step}`)
     if (!structure.equals(this.structure)) {
-      throw new PolygradError(`${who}: ${step} returns a carry ${structure}, expected ${this.structure} as it is before`)
+      throw new TypeError(`${who}: ${step} returns a carry ${structure}, expected ${this.structure} as it is before`)
     }
     const other = new Map()
     const out = found.map((leaf, i) => {
@@ -77,7 +77,7 @@ class Carry extends Tree {
           return after
         }
       }
-      throw new PolygradError(`${who}: ${this.names[i]} is ${described(given[i])}, and ${described(after)} after ${step}: ` +
+      throw new TypeError(`${who}: ${this.names[i]} is ${described(given[i])}, and ${described(after)} after ${step}: ` +
         'expected the same type and shape')
     })
     if (other.size > 0) throw new OtherTypes(other)

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Callable
 
 import numpy as np
 
-from polygrad._library import ArgumentError
+from polygrad._library import ArgumentError, ArgumentTypeError
 from polygrad.dtype import DType, dtypes
 from polygrad.func import stop_gradient, vmap
 from polygrad.func._axes import (
@@ -219,7 +219,7 @@ class _Carry(_Tree):
         """Return the tensors of the carry after a step, which are like those before it."""
         found, structure = flatten(result)
         if structure != self.structure:
-            raise ArgumentError(
+            raise ArgumentTypeError(
                 f"{who}: {step} returns a carry {structure!r}, expected {self.structure!r} as "
                 "it is before"
             )
@@ -233,7 +233,7 @@ class _Carry(_Tree):
                 if _is_number(self.leaves[i]) and _widens(before.dtype, after.dtype):
                     wider[i] = after.dtype
                     continue
-            raise ArgumentError(
+            raise ArgumentTypeError(
                 f"{who}: {self.names[i]} is {_described(before)}, and {_described(after)} after "
                 f"{step}: expected the same type and shape"
             )

@@ -447,6 +447,8 @@ def ix_(*vectors: Operand) -> tuple[Tensor, ...]:
 
 def select(condlist: Sequence[Operand], choicelist: Sequence[Operand], default: Any = 0) -> Tensor:
     """Return the elements of the first choice whose condition is true, or default."""
+    if not condlist:
+        raise wrong("condlist", "empty", "one condition or more")
     if len(condlist) != len(choicelist):
         raise wrong("choicelist", f"{len(choicelist)} arrays", f"{len(condlist)}, as condlist")
     result: Any = default
