@@ -4,7 +4,7 @@
 //
 // Types are promoted as the standard says; numbers take the type of the array beside them. Integers give float32 where the result is no integer, and
 // sums of short integers have 32 bits. Positions are int32. Package numpy has functions whose result has a size that depends on values compute at once, unless size says
-// how many elements there are: then those that are missing are fill_value.
+// how many elements there are: then those that are missing are fill_value. Results are new arrays: there is no argument out, as in JAX.
 package numpy
 
 import "polygrad"
@@ -235,6 +235,9 @@ func Trunc(x *polygrad.Tensor) *polygrad.Tensor { return call("numpy.trunc", []a
 func Round(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.round", []any{a}, opts...)[0]
 }
+
+// Rint returns x rounded to the nearest integer, halves to the even one, as floating point numbers.
+func Rint(x *polygrad.Tensor) *polygrad.Tensor { return call("numpy.rint", []any{x})[0] }
 
 // Abs returns |x|.
 func Abs(x *polygrad.Tensor) *polygrad.Tensor { return call("numpy.abs", []any{x})[0] }

@@ -597,6 +597,7 @@ def test_bools_stay_bools() -> None:
     assert pnp.abs(x).tolist() == x.tolist()
     whole = np.array([-7, 7, -8, 8, -1, 0], np.int32)
     assert pnp.copysign(whole, whole).dtype == pnp.fabs(whole).dtype == "float32"
+    assert pnp.rint(Tensor(whole)).dtype == pnp.rint(Tensor(x)).dtype == "float32"
     for divisor in (1, 2, 4, 1024, -4, 3):
         assert pnp.fmod(whole, divisor).tolist() == np.fmod(whole, divisor).tolist(), divisor
 

@@ -32,7 +32,6 @@ OTHERWISE = {
     "isin": "kind names an algorithm of NumPy",
     "meshgrid": "copy: the results are never views of one array",
     "promote_types": "it is result_type, with any number of types",
-    "rint": "it is round, with decimals",
     "full_like": "shape is no positional argument",
     "ones_like": "shape is no positional argument",
     "zeros_like": "shape is no positional argument",

@@ -5,7 +5,8 @@
  *
  * Types are promoted as the standard says; numbers take the type of the array beside them. Integers give float32 where the result is
  * no integer, and sums of short integers have 32 bits. Positions are int32. Functions whose result has a size that depends on values
- * compute at once, unless size says how many elements there are: then those that are missing are fillValue.
+ * compute at once, unless size says how many elements there are: then those that are missing are fillValue. Results are new arrays:
+ * there is no argument out, as in JAX.
  *
  * @example
  * const x = new Tensor([5, 1, 4, 2])
@@ -207,6 +208,9 @@ export function trunc(x: Tensor): Tensor
  * @param decimals 0 by default
  */
 export function round(a: Tensor, decimals?: number | { decimals?: number }): Tensor
+
+/** x rounded to the nearest integer, halves to the even one, as floating point numbers. */
+export function rint(x: Tensor): Tensor
 
 /** |x|. */
 export function abs(x: Tensor): Tensor
@@ -1302,11 +1306,6 @@ export {
 export {
   /** round by its other name. */
   round as around
-}
-
-export {
-  /** round by its other name. */
-  round as rint
 }
 
 export {

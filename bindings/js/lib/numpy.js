@@ -250,6 +250,10 @@ function round (a, ...args) {
   return functionOf('numpy.round', 'decimals').one(tensorOf(a, 'numpy.round: a'), args)
 }
 
+function rint (x, ...args) {
+  return functionOf('numpy.rint').one(tensorOf(x, 'numpy.rint: x'), args)
+}
+
 function abs (x, ...args) {
   return functionOf('numpy.abs').one(tensorOf(x, 'numpy.abs: x'), args)
 }
@@ -1065,6 +1069,7 @@ module.exports = {
   remainder,
   repeat,
   resize,
+  rint,
   roll,
   rollaxis,
   roots,
@@ -1130,7 +1135,6 @@ module.exports = {
   amax: max,
   amin: min,
   around: round,
-  rint: round,
   fix: trunc,
   radians: deg2rad,
   degrees: rad2deg,

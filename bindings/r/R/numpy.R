@@ -63,6 +63,7 @@ numpy <- list(
   floor = function(x) .External(C_op, OP_NUMPY_FLOOR, x),
   trunc = function(x) .External(C_op, OP_NUMPY_TRUNC, x),
   round = function(a, decimals = 0) .External(C_op, OP_NUMPY_ROUND, a, decimals),
+  rint = function(x) .External(C_op, OP_NUMPY_RINT, x),
   abs = function(x) .External(C_op, OP_NUMPY_ABS, x),
   fabs = function(x) .External(C_op, OP_NUMPY_FABS, x),
   copysign = function(x, y) .External(C_op, OP_NUMPY_COPYSIGN, x, y),

@@ -335,14 +335,13 @@ static const Param p473[] = {{"y", 'o', 0}};
 static const Param p474[] = {{"y", 'o', 0}};
 static const Param p475[] = {{"deg", 'b', 0}};
 static const Param p479[] = {{"decimals", 'i', 0}};
-static const Param p482[] = {{"y", 'o', 0}};
-static const Param p493[] = {{"copy", 'b', 0}, {"nan", 'f', 0}, {"posinf", 'f', 1}, {"neginf", 'f', 1}};
-static const Param p496[] = {{"y", 'o', 0}};
+static const Param p483[] = {{"y", 'o', 0}};
+static const Param p494[] = {{"copy", 'b', 0}, {"nan", 'f', 0}, {"posinf", 'f', 1}, {"neginf", 'f', 1}};
 static const Param p497[] = {{"y", 'o', 0}};
 static const Param p498[] = {{"y", 'o', 0}};
 static const Param p499[] = {{"y", 'o', 0}};
 static const Param p500[] = {{"y", 'o', 0}};
-static const Param p504[] = {{"y", 'o', 0}};
+static const Param p501[] = {{"y", 'o', 0}};
 static const Param p505[] = {{"y", 'o', 0}};
 static const Param p506[] = {{"y", 'o', 0}};
 static const Param p507[] = {{"y", 'o', 0}};
@@ -350,183 +349,184 @@ static const Param p508[] = {{"y", 'o', 0}};
 static const Param p509[] = {{"y", 'o', 0}};
 static const Param p510[] = {{"y", 'o', 0}};
 static const Param p511[] = {{"y", 'o', 0}};
-static const Param p512[] = {{"b", 'o', 0}, {"rtol", 'f', 0}, {"atol", 'f', 0}, {"equal_nan", 'b', 0}};
-static const Param p513[] = {{"a2", 't', 0}, {"equal_nan", 'b', 0}};
-static const Param p514[] = {{"min", 'o', 1}, {"max", 'o', 1}};
-static const Param p515[] = {{"axis", 'X', 1}, {"dtype", 'd', 1}, {"keepdims", 'b', 0}, {"initial", 'n', 1}, {"where", 't', 1}};
+static const Param p512[] = {{"y", 'o', 0}};
+static const Param p513[] = {{"b", 'o', 0}, {"rtol", 'f', 0}, {"atol", 'f', 0}, {"equal_nan", 'b', 0}};
+static const Param p514[] = {{"a2", 't', 0}, {"equal_nan", 'b', 0}};
+static const Param p515[] = {{"min", 'o', 1}, {"max", 'o', 1}};
 static const Param p516[] = {{"axis", 'X', 1}, {"dtype", 'd', 1}, {"keepdims", 'b', 0}, {"initial", 'n', 1}, {"where", 't', 1}};
-static const Param p517[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}, {"initial", 'n', 1}, {"where", 't', 1}};
+static const Param p517[] = {{"axis", 'X', 1}, {"dtype", 'd', 1}, {"keepdims", 'b', 0}, {"initial", 'n', 1}, {"where", 't', 1}};
 static const Param p518[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}, {"initial", 'n', 1}, {"where", 't', 1}};
-static const Param p519[] = {{"axis", 'X', 1}, {"dtype", 'd', 1}, {"keepdims", 'b', 0}, {"where", 't', 1}};
-static const Param p520[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}, {"where", 't', 1}};
+static const Param p519[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}, {"initial", 'n', 1}, {"where", 't', 1}};
+static const Param p520[] = {{"axis", 'X', 1}, {"dtype", 'd', 1}, {"keepdims", 'b', 0}, {"where", 't', 1}};
 static const Param p521[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}, {"where", 't', 1}};
-static const Param p522[] = {{"axis", 'X', 1}, {"dtype", 'd', 1}, {"ddof", 'f', 1}, {"keepdims", 'b', 0}, {"where", 't', 1}, {"mean", 't', 1}, {"correction", 'f', 0}};
+static const Param p522[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}, {"where", 't', 1}};
 static const Param p523[] = {{"axis", 'X', 1}, {"dtype", 'd', 1}, {"ddof", 'f', 1}, {"keepdims", 'b', 0}, {"where", 't', 1}, {"mean", 't', 1}, {"correction", 'f', 0}};
-static const Param p524[] = {{"axis", 'x', 1}, {"keepdims", 'b', 0}};
+static const Param p524[] = {{"axis", 'X', 1}, {"dtype", 'd', 1}, {"ddof", 'f', 1}, {"keepdims", 'b', 0}, {"where", 't', 1}, {"mean", 't', 1}, {"correction", 'f', 0}};
 static const Param p525[] = {{"axis", 'x', 1}, {"keepdims", 'b', 0}};
-static const Param p526[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
+static const Param p526[] = {{"axis", 'x', 1}, {"keepdims", 'b', 0}};
 static const Param p527[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
-static const Param p528[] = {{"q", 'o', 0}, {"axis", 'X', 1}, {"method", 's', 0}, {"keepdims", 'b', 0}, {"weights", 't', 1}};
+static const Param p528[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
 static const Param p529[] = {{"q", 'o', 0}, {"axis", 'X', 1}, {"method", 's', 0}, {"keepdims", 'b', 0}, {"weights", 't', 1}};
 static const Param p530[] = {{"q", 'o', 0}, {"axis", 'X', 1}, {"method", 's', 0}, {"keepdims", 'b', 0}, {"weights", 't', 1}};
 static const Param p531[] = {{"q", 'o', 0}, {"axis", 'X', 1}, {"method", 's', 0}, {"keepdims", 'b', 0}, {"weights", 't', 1}};
-static const Param p532[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
+static const Param p532[] = {{"q", 'o', 0}, {"axis", 'X', 1}, {"method", 's', 0}, {"keepdims", 'b', 0}, {"weights", 't', 1}};
 static const Param p533[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
-static const Param p534[] = {{"axis", 'X', 1}, {"dtype", 'd', 1}, {"keepdims", 'b', 0}, {"initial", 'n', 1}, {"where", 't', 1}};
+static const Param p534[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}};
 static const Param p535[] = {{"axis", 'X', 1}, {"dtype", 'd', 1}, {"keepdims", 'b', 0}, {"initial", 'n', 1}, {"where", 't', 1}};
-static const Param p536[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}, {"initial", 'n', 1}, {"where", 't', 1}};
+static const Param p536[] = {{"axis", 'X', 1}, {"dtype", 'd', 1}, {"keepdims", 'b', 0}, {"initial", 'n', 1}, {"where", 't', 1}};
 static const Param p537[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}, {"initial", 'n', 1}, {"where", 't', 1}};
-static const Param p538[] = {{"axis", 'X', 1}, {"dtype", 'd', 1}, {"keepdims", 'b', 0}, {"where", 't', 1}};
-static const Param p539[] = {{"axis", 'X', 1}, {"dtype", 'd', 1}, {"ddof", 'f', 1}, {"keepdims", 'b', 0}, {"where", 't', 1}, {"mean", 't', 1}, {"correction", 'f', 0}};
+static const Param p538[] = {{"axis", 'X', 1}, {"keepdims", 'b', 0}, {"initial", 'n', 1}, {"where", 't', 1}};
+static const Param p539[] = {{"axis", 'X', 1}, {"dtype", 'd', 1}, {"keepdims", 'b', 0}, {"where", 't', 1}};
 static const Param p540[] = {{"axis", 'X', 1}, {"dtype", 'd', 1}, {"ddof", 'f', 1}, {"keepdims", 'b', 0}, {"where", 't', 1}, {"mean", 't', 1}, {"correction", 'f', 0}};
-static const Param p541[] = {{"axis", 'x', 1}, {"keepdims", 'b', 0}};
+static const Param p541[] = {{"axis", 'X', 1}, {"dtype", 'd', 1}, {"ddof", 'f', 1}, {"keepdims", 'b', 0}, {"where", 't', 1}, {"mean", 't', 1}, {"correction", 'f', 0}};
 static const Param p542[] = {{"axis", 'x', 1}, {"keepdims", 'b', 0}};
-static const Param p543[] = {{"axis", 'X', 1}, {"weights", 't', 1}, {"keepdims", 'b', 0}};
-static const Param p544[] = {{"axis", 'x', 1}, {"dtype", 'd', 1}, {"include_initial", 'b', 0}};
+static const Param p543[] = {{"axis", 'x', 1}, {"keepdims", 'b', 0}};
+static const Param p544[] = {{"axis", 'X', 1}, {"weights", 't', 1}, {"keepdims", 'b', 0}};
 static const Param p545[] = {{"axis", 'x', 1}, {"dtype", 'd', 1}, {"include_initial", 'b', 0}};
 static const Param p546[] = {{"axis", 'x', 1}, {"dtype", 'd', 1}, {"include_initial", 'b', 0}};
 static const Param p547[] = {{"axis", 'x', 1}, {"dtype", 'd', 1}, {"include_initial", 'b', 0}};
-static const Param p548[] = {{"y", 't', 1}, {"rowvar", 'b', 0}, {"bias", 'b', 0}, {"ddof", 'f', 1}, {"fweights", 't', 1}, {"aweights", 't', 1}, {"dtype", 'd', 1}};
-static const Param p549[] = {{"y", 't', 1}, {"rowvar", 'b', 0}, {"dtype", 'd', 1}};
-static const Param p550[] = {{"n", 'i', 0}, {"axis", 'x', 0}, {"prepend", 't', 1}, {"append", 't', 1}};
-static const Param p551[] = {{"to_end", 't', 1}, {"to_begin", 't', 1}};
-static const Param p552[] = {{"spacing", 'o', 0}, {"axis", 'X', 1}, {"edge_order", 'i', 0}};
-static const Param p553[] = {{"x", 'o', 0}, {"axis", 'x', 0}};
-static const Param p554[] = {{"discont", 'f', 1}, {"axis", 'x', 0}, {"period", 'f', 0}};
-static const Param p555[] = {{"xp", 't', 0}, {"fp", 't', 0}, {"left", 'f', 1}, {"right", 'f', 1}, {"period", 'f', 1}};
-static const Param p556[] = {{"axis", 'x', 0}, {"kind", 's', 1}, {"descending", 'b', 0}, {"stable", 'b', 0}};
+static const Param p548[] = {{"axis", 'x', 1}, {"dtype", 'd', 1}, {"include_initial", 'b', 0}};
+static const Param p549[] = {{"y", 't', 1}, {"rowvar", 'b', 0}, {"bias", 'b', 0}, {"ddof", 'f', 1}, {"fweights", 't', 1}, {"aweights", 't', 1}, {"dtype", 'd', 1}};
+static const Param p550[] = {{"y", 't', 1}, {"rowvar", 'b', 0}, {"dtype", 'd', 1}};
+static const Param p551[] = {{"n", 'i', 0}, {"axis", 'x', 0}, {"prepend", 't', 1}, {"append", 't', 1}};
+static const Param p552[] = {{"to_end", 't', 1}, {"to_begin", 't', 1}};
+static const Param p553[] = {{"spacing", 'o', 0}, {"axis", 'X', 1}, {"edge_order", 'i', 0}};
+static const Param p554[] = {{"x", 'o', 0}, {"axis", 'x', 0}};
+static const Param p555[] = {{"discont", 'f', 1}, {"axis", 'x', 0}, {"period", 'f', 0}};
+static const Param p556[] = {{"xp", 't', 0}, {"fp", 't', 0}, {"left", 'f', 1}, {"right", 'f', 1}, {"period", 'f', 1}};
 static const Param p557[] = {{"axis", 'x', 0}, {"kind", 's', 1}, {"descending", 'b', 0}, {"stable", 'b', 0}};
-static const Param p558[] = {{"axis", 'x', 0}};
-static const Param p559[] = {{"kth", 'X', 0}, {"axis", 'x', 0}, {"kind", 's', 1}};
+static const Param p558[] = {{"axis", 'x', 0}, {"kind", 's', 1}, {"descending", 'b', 0}, {"stable", 'b', 0}};
+static const Param p559[] = {{"axis", 'x', 0}};
 static const Param p560[] = {{"kth", 'X', 0}, {"axis", 'x', 0}, {"kind", 's', 1}};
-static const Param p561[] = {{"v", 't', 0}, {"side", 's', 0}, {"sorter", 't', 1}};
-static const Param p562[] = {{"bins", 't', 0}, {"right", 'b', 0}};
-static const Param p563[] = {{"weights", 't', 1}, {"minlength", 'i', 0}, {"length", 'i', 1}};
-static const Param p564[] = {{"bins", 'o', 0}, {"range", 'F', 1}, {"density", 'b', 0}, {"weights", 't', 1}};
-static const Param p565[] = {{"bins", 'o', 0}, {"range", 'F', 1}, {"weights", 't', 1}};
-static const Param p566[] = {{"size", 'i', 1}, {"fill_value", 'n', 1}, {"equal_nan", 'b', 0}, {"axis", 'x', 1}};
-static const Param p567[] = {{"size", 'i', 1}, {"fill_value", 'n', 1}, {"equal_nan", 'b', 0}};
-static const Param p568[] = {{"ar2", 't', 0}, {"size", 'i', 1}, {"fill_value", 'n', 1}};
-static const Param p569[] = {{"ar2", 't', 0}, {"assume_unique", 'b', 0}, {"size", 'i', 1}, {"fill_value", 'n', 1}};
+static const Param p561[] = {{"kth", 'X', 0}, {"axis", 'x', 0}, {"kind", 's', 1}};
+static const Param p562[] = {{"v", 't', 0}, {"side", 's', 0}, {"sorter", 't', 1}};
+static const Param p563[] = {{"bins", 't', 0}, {"right", 'b', 0}};
+static const Param p564[] = {{"weights", 't', 1}, {"minlength", 'i', 0}, {"length", 'i', 1}};
+static const Param p565[] = {{"bins", 'o', 0}, {"range", 'F', 1}, {"density", 'b', 0}, {"weights", 't', 1}};
+static const Param p566[] = {{"bins", 'o', 0}, {"range", 'F', 1}, {"weights", 't', 1}};
+static const Param p567[] = {{"size", 'i', 1}, {"fill_value", 'n', 1}, {"equal_nan", 'b', 0}, {"axis", 'x', 1}};
+static const Param p568[] = {{"size", 'i', 1}, {"fill_value", 'n', 1}, {"equal_nan", 'b', 0}};
+static const Param p569[] = {{"ar2", 't', 0}, {"size", 'i', 1}, {"fill_value", 'n', 1}};
 static const Param p570[] = {{"ar2", 't', 0}, {"assume_unique", 'b', 0}, {"size", 'i', 1}, {"fill_value", 'n', 1}};
 static const Param p571[] = {{"ar2", 't', 0}, {"assume_unique", 'b', 0}, {"size", 'i', 1}, {"fill_value", 'n', 1}};
-static const Param p572[] = {{"test_elements", 't', 0}, {"assume_unique", 'b', 0}, {"invert", 'b', 0}};
-static const Param p573[] = {{"size", 'i', 1}, {"fill_value", 'n', 1}};
+static const Param p572[] = {{"ar2", 't', 0}, {"assume_unique", 'b', 0}, {"size", 'i', 1}, {"fill_value", 'n', 1}};
+static const Param p573[] = {{"test_elements", 't', 0}, {"assume_unique", 'b', 0}, {"invert", 'b', 0}};
 static const Param p574[] = {{"size", 'i', 1}, {"fill_value", 'n', 1}};
 static const Param p575[] = {{"size", 'i', 1}, {"fill_value", 'n', 1}};
-static const Param p576[] = {{"arr", 't', 0}, {"size", 'i', 1}, {"fill_value", 'n', 1}};
-static const Param p577[] = {{"indices", 'p', 0}, {"axis", 'x', 1}, {"mode", 's', 0}, {"fill_value", 'n', 1}};
-static const Param p578[] = {{"indices", 'p', 0}, {"axis", 'x', 0}};
-static const Param p579[] = {{"indices", 'p', 0}, {"values", 'o', 0}, {"axis", 'x', 0}, {"inplace", 'b', 0}};
-static const Param p580[] = {{"ind", 't', 0}, {"v", 'o', 0}, {"mode", 's', 0}, {"inplace", 'b', 0}};
-static const Param p581[] = {{"shape", 'I', 0}};
-static const Param p582[] = {{"dims", 'I', 0}, {"mode", 's', 0}};
-static const Param p583[] = {{"k", 'i', 0}};
+static const Param p576[] = {{"size", 'i', 1}, {"fill_value", 'n', 1}};
+static const Param p577[] = {{"arr", 't', 0}, {"size", 'i', 1}, {"fill_value", 'n', 1}};
+static const Param p578[] = {{"indices", 'p', 0}, {"axis", 'x', 1}, {"mode", 's', 0}, {"fill_value", 'n', 1}};
+static const Param p579[] = {{"indices", 'p', 0}, {"axis", 'x', 0}};
+static const Param p580[] = {{"indices", 'p', 0}, {"values", 'o', 0}, {"axis", 'x', 0}, {"inplace", 'b', 0}};
+static const Param p581[] = {{"ind", 't', 0}, {"v", 'o', 0}, {"mode", 's', 0}, {"inplace", 'b', 0}};
+static const Param p582[] = {{"shape", 'I', 0}};
+static const Param p583[] = {{"dims", 'I', 0}, {"mode", 's', 0}};
 static const Param p584[] = {{"k", 'i', 0}};
-static const Param p585[] = {{"val", 'o', 0}, {"wrap", 'b', 0}, {"inplace", 'b', 0}};
-static const Param p586[] = {{"obj", 'X', 0}, {"axis", 'x', 1}};
-static const Param p587[] = {{"obj", 'X', 0}, {"values", 'o', 0}, {"axis", 'x', 1}};
-static const Param p588[] = {{"axes", 'X', 1}};
-static const Param p589[] = {{"source", 'X', 0}, {"destination", 'X', 0}};
-static const Param p590[] = {{"axis", 'x', 0}, {"start", 'i', 0}};
-static const Param p591[] = {{"new_shape", 'I', 0}};
-static const Param p592[] = {{"axis1", 'i', 0}, {"axis2", 'i', 0}};
-static const Param p594[] = {{"axis", 'X', 1}};
-static const Param p595[] = {{"k", 'i', 0}, {"axes", 'X', 0}};
-static const Param p596[] = {{"shift", 'I', 0}, {"axis", 'X', 1}};
-static const Param p597[] = {{"axis", 'X', 1}};
-static const Param p598[] = {{"axis", 'X', 0}};
-static const Param p599[] = {{"shape", 'I', 0}};
-static const Param p601[] = {{"reps", 'I', 0}};
-static const Param p602[] = {{"repeats", 'I', 0}, {"axis", 'x', 1}};
-static const Param p603[] = {{"axis", 'x', 0}};
+static const Param p585[] = {{"k", 'i', 0}};
+static const Param p586[] = {{"val", 'o', 0}, {"wrap", 'b', 0}, {"inplace", 'b', 0}};
+static const Param p587[] = {{"obj", 'X', 0}, {"axis", 'x', 1}};
+static const Param p588[] = {{"obj", 'X', 0}, {"values", 'o', 0}, {"axis", 'x', 1}};
+static const Param p589[] = {{"axes", 'X', 1}};
+static const Param p590[] = {{"source", 'X', 0}, {"destination", 'X', 0}};
+static const Param p591[] = {{"axis", 'x', 0}, {"start", 'i', 0}};
+static const Param p592[] = {{"new_shape", 'I', 0}};
+static const Param p593[] = {{"axis1", 'i', 0}, {"axis2", 'i', 0}};
+static const Param p595[] = {{"axis", 'X', 1}};
+static const Param p596[] = {{"k", 'i', 0}, {"axes", 'X', 0}};
+static const Param p597[] = {{"shift", 'I', 0}, {"axis", 'X', 1}};
+static const Param p598[] = {{"axis", 'X', 1}};
+static const Param p599[] = {{"axis", 'X', 0}};
+static const Param p600[] = {{"shape", 'I', 0}};
+static const Param p602[] = {{"reps", 'I', 0}};
+static const Param p603[] = {{"repeats", 'I', 0}, {"axis", 'x', 1}};
 static const Param p604[] = {{"axis", 'x', 0}};
 static const Param p605[] = {{"axis", 'x', 0}};
-static const Param p606[] = {{"k", 'i', 0}};
+static const Param p606[] = {{"axis", 'x', 0}};
 static const Param p607[] = {{"k", 'i', 0}};
-static const Param p608[] = {{"offset", 'i', 0}, {"axis1", 'i', 0}, {"axis2", 'i', 0}};
-static const Param p609[] = {{"offset", 'i', 0}, {"axis1", 'i', 0}, {"axis2", 'i', 0}, {"dtype", 'd', 1}};
-static const Param p610[] = {{"k", 'i', 0}};
+static const Param p608[] = {{"k", 'i', 0}};
+static const Param p609[] = {{"offset", 'i', 0}, {"axis1", 'i', 0}, {"axis2", 'i', 0}};
+static const Param p610[] = {{"offset", 'i', 0}, {"axis1", 'i', 0}, {"axis2", 'i', 0}, {"dtype", 'd', 1}};
 static const Param p611[] = {{"k", 'i', 0}};
-static const Param p612[] = {{"axis", 'x', 1}, {"bitorder", 's', 0}};
-static const Param p613[] = {{"axis", 'x', 1}, {"count", 'i', 1}, {"bitorder", 's', 0}};
-static const Param p614[] = {{"y", 't', 0}};
-static const Param p615[] = {{"y", 't', 0}, {"axes", 'I', 0}, {"y_axes", 'I', 1}};
-static const Param p616[] = {{"y", 't', 0}, {"axis", 'x', 0}};
-static const Param p617[] = {{"y", 't', 0}};
+static const Param p612[] = {{"k", 'i', 0}};
+static const Param p613[] = {{"axis", 'x', 1}, {"bitorder", 's', 0}};
+static const Param p614[] = {{"axis", 'x', 1}, {"count", 'i', 1}, {"bitorder", 's', 0}};
+static const Param p615[] = {{"y", 't', 0}};
+static const Param p616[] = {{"y", 't', 0}, {"axes", 'I', 0}, {"y_axes", 'I', 1}};
+static const Param p617[] = {{"y", 't', 0}, {"axis", 'x', 0}};
 static const Param p618[] = {{"y", 't', 0}};
-static const Param p619[] = {{"b", 't', 0}};
+static const Param p619[] = {{"y", 't', 0}};
 static const Param p620[] = {{"b", 't', 0}};
-static const Param p621[] = {{"b", 't', 0}, {"axisa", 'i', 0}, {"axisb", 'i', 0}, {"axisc", 'i', 0}, {"axis", 'x', 1}};
-static const Param p622[] = {{"v", 't', 0}, {"mode", 's', 0}};
+static const Param p621[] = {{"b", 't', 0}};
+static const Param p622[] = {{"b", 't', 0}, {"axisa", 'i', 0}, {"axisb", 'i', 0}, {"axisc", 'i', 0}, {"axis", 'x', 1}};
 static const Param p623[] = {{"v", 't', 0}, {"mode", 's', 0}};
-static const Param p624[] = {{"x", 'o', 0}};
-static const Param p625[] = {{"strip_zeros", 'b', 0}};
-static const Param p626[] = {{"v", 't', 0}};
-static const Param p628[] = {{"y", 't', 0}, {"deg", 'i', 0}, {"w", 't', 1}};
-static const Param p629[] = {{"a2", 't', 0}};
+static const Param p624[] = {{"v", 't', 0}, {"mode", 's', 0}};
+static const Param p625[] = {{"x", 'o', 0}};
+static const Param p626[] = {{"strip_zeros", 'b', 0}};
+static const Param p627[] = {{"v", 't', 0}};
+static const Param p629[] = {{"y", 't', 0}, {"deg", 'i', 0}, {"w", 't', 1}};
 static const Param p630[] = {{"a2", 't', 0}};
 static const Param p631[] = {{"a2", 't', 0}};
-static const Param p632[] = {{"m", 'i', 0}};
-static const Param p633[] = {{"m", 'i', 0}, {"k", 'F', 1}};
-static const Param p634[] = {{"n", 'i', 1}, {"increasing", 'b', 0}};
-static const Param p635[] = {{"M", 'i', 0}};
+static const Param p632[] = {{"a2", 't', 0}};
+static const Param p633[] = {{"m", 'i', 0}};
+static const Param p634[] = {{"m", 'i', 0}, {"k", 'F', 1}};
+static const Param p635[] = {{"n", 'i', 1}, {"increasing", 'b', 0}};
 static const Param p636[] = {{"M", 'i', 0}};
 static const Param p637[] = {{"M", 'i', 0}};
 static const Param p638[] = {{"M", 'i', 0}};
-static const Param p639[] = {{"M", 'i', 0}, {"beta", 'f', 0}};
-static const Param p640[] = {{"in_features", 'i', 0}, {"out_features", 'i', 0}, {"bias", 'b', 0}};
-static const Param p641[] = {{"weight", 't', 0}, {"bias", 't', 1}};
-static const Param p642[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
-static const Param p643[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
-static const Param p644[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
-static const Param p645[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
-static const Param p646[] = {{"dim", 'i', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
-static const Param p647[] = {{"eps", 'f', 0}, {"weight", 't', 1}};
-static const Param p648[] = {{"num_groups", 'i', 0}, {"num_channels", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}};
-static const Param p649[] = {{"num_groups", 'i', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
-static const Param p650[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}};
-static const Param p651[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
-static const Param p652[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}, {"track_running_stats", 'b', 0}, {"momentum", 'f', 0}};
-static const Param p653[] = {{"weight", 't', 1}, {"bias", 't', 1}, {"running_mean", 't', 1}, {"running_var", 't', 1}, {"num_batches_tracked", 't', 0}, {"eps", 'f', 0}, {"momentum", 'f', 0}};
-static const Param p654[] = {{"vocab_size", 'i', 0}, {"embed_size", 'i', 0}};
-static const Param p655[] = {{"weight", 't', 0}};
-static const Param p656[] = {{"p", 'f', 0}};
-static const Param p657[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
-static const Param p658[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
-static const Param p659[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
-static const Param p660[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
-static const Param p661[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
-static const Param p662[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
-static const Param p663[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
-static const Param p664[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}};
-static const Param p665[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
-static const Param p666[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}};
-static const Param p667[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"bias", 'b', 0}};
-static const Param p668[] = {{"hc", 'T', 1}, {"weight_ih", 't', 0}, {"weight_hh", 't', 0}, {"bias_ih", 't', 1}, {"bias_hh", 't', 1}};
-static const Param p669[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"bias", 'b', 0}};
-static const Param p670[] = {{"h", 't', 1}, {"weight_ih", 't', 0}, {"weight_hh", 't', 0}, {"bias_ih", 't', 1}, {"bias_hh", 't', 1}};
-static const Param p671[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"bias", 'b', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
-static const Param p672[] = {{"weights", 'T', 0}, {"hc", 'T', 1}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
-static const Param p673[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"bias", 'b', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
-static const Param p674[] = {{"weights", 'T', 0}, {"h", 't', 1}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
-static const Param p675[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"ns_steps", 'i', 0}, {"ns_coefficients", 'F', 1}, {"nesterov", 'b', 0}, {"classic", 'b', 0}, {"pre_wd", 'b', 0}, {"tcoef", 'f', 0}};
-static const Param p676[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"nesterov", 'b', 0}, {"classic", 'b', 0}};
-static const Param p677[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"ns_steps", 'i', 0}, {"ns_coefficients", 'F', 0}, {"nesterov", 'b', 0}};
-static const Param p678[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}, {"adam", 'b', 0}};
-static const Param p679[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}};
+static const Param p639[] = {{"M", 'i', 0}};
+static const Param p640[] = {{"M", 'i', 0}, {"beta", 'f', 0}};
+static const Param p641[] = {{"in_features", 'i', 0}, {"out_features", 'i', 0}, {"bias", 'b', 0}};
+static const Param p642[] = {{"weight", 't', 0}, {"bias", 't', 1}};
+static const Param p643[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
+static const Param p644[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
+static const Param p645[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
+static const Param p646[] = {{"normalized_shape", 'I', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
+static const Param p647[] = {{"dim", 'i', 0}, {"eps", 'f', 0}, {"elementwise_affine", 'b', 0}};
+static const Param p648[] = {{"eps", 'f', 0}, {"weight", 't', 1}};
+static const Param p649[] = {{"num_groups", 'i', 0}, {"num_channels", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}};
+static const Param p650[] = {{"num_groups", 'i', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
+static const Param p651[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}};
+static const Param p652[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"weight", 't', 1}, {"bias", 't', 1}};
+static const Param p653[] = {{"num_features", 'i', 0}, {"eps", 'f', 0}, {"affine", 'b', 0}, {"track_running_stats", 'b', 0}, {"momentum", 'f', 0}};
+static const Param p654[] = {{"weight", 't', 1}, {"bias", 't', 1}, {"running_mean", 't', 1}, {"running_var", 't', 1}, {"num_batches_tracked", 't', 0}, {"eps", 'f', 0}, {"momentum", 'f', 0}};
+static const Param p655[] = {{"vocab_size", 'i', 0}, {"embed_size", 'i', 0}};
+static const Param p656[] = {{"weight", 't', 0}};
+static const Param p657[] = {{"p", 'f', 0}};
+static const Param p658[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
+static const Param p659[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
+static const Param p660[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
+static const Param p661[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
+static const Param p662[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'G', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
+static const Param p663[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'G', 0}};
+static const Param p664[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
+static const Param p665[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}};
+static const Param p666[] = {{"in_channels", 'i', 0}, {"out_channels", 'i', 0}, {"kernel_size", 'I', 0}, {"stride", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}, {"dilation", 'I', 0}, {"groups", 'i', 0}, {"bias", 'b', 0}};
+static const Param p667[] = {{"weight", 't', 0}, {"bias", 't', 1}, {"groups", 'i', 0}, {"stride", 'I', 0}, {"dilation", 'I', 0}, {"padding", 'I', 0}, {"output_padding", 'I', 0}};
+static const Param p668[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"bias", 'b', 0}};
+static const Param p669[] = {{"hc", 'T', 1}, {"weight_ih", 't', 0}, {"weight_hh", 't', 0}, {"bias_ih", 't', 1}, {"bias_hh", 't', 1}};
+static const Param p670[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"bias", 'b', 0}};
+static const Param p671[] = {{"h", 't', 1}, {"weight_ih", 't', 0}, {"weight_hh", 't', 0}, {"bias_ih", 't', 1}, {"bias_hh", 't', 1}};
+static const Param p672[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"bias", 'b', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
+static const Param p673[] = {{"weights", 'T', 0}, {"hc", 'T', 1}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
+static const Param p674[] = {{"input_size", 'i', 0}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"bias", 'b', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
+static const Param p675[] = {{"weights", 'T', 0}, {"h", 't', 1}, {"hidden_size", 'i', 0}, {"num_layers", 'i', 0}, {"batch_first", 'b', 0}, {"dropout", 'f', 0}, {"bidirectional", 'b', 0}};
+static const Param p676[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"ns_steps", 'i', 0}, {"ns_coefficients", 'F', 1}, {"nesterov", 'b', 0}, {"classic", 'b', 0}, {"pre_wd", 'b', 0}, {"tcoef", 'f', 0}};
+static const Param p677[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"nesterov", 'b', 0}, {"classic", 'b', 0}};
+static const Param p678[] = {{"lr", 'f', 0}, {"momentum", 'f', 0}, {"weight_decay", 'f', 0}, {"ns_steps", 'i', 0}, {"ns_coefficients", 'F', 0}, {"nesterov", 'b', 0}};
+static const Param p679[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}, {"adam", 'b', 0}};
 static const Param p680[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}};
-static const Param p681[] = {{"t", 't', 0}, {"step_size", 'f', 0}, {"gamma", 'f', 0}};
-static const Param p682[] = {{"t", 't', 0}, {"milestones", 'F', 0}, {"gamma", 'f', 0}};
-static const Param p683[] = {{"t", 't', 0}, {"gamma", 'f', 0}};
-static const Param p684[] = {{"t", 't', 0}, {"factor", 'f', 0}, {"total_iters", 'f', 0}};
-static const Param p685[] = {{"t", 't', 0}, {"start_factor", 'f', 0}, {"end_factor", 'f', 0}, {"total_iters", 'f', 0}};
-static const Param p686[] = {{"t", 't', 0}, {"total_iters", 'f', 0}, {"power", 'f', 0}};
-static const Param p687[] = {{"t", 't', 0}, {"T_max", 'f', 0}, {"eta_min", 'f', 0}};
-static const Param p688[] = {{"t", 't', 0}, {"base_lr", 'f', 0}, {"end_lr", 'f', 0}, {"warmup_steps", 'f', 0}, {"decay_steps", 'f', 0}};
-static const Param p689[] = {{"t", 't', 0}, {"T_0", 'f', 0}, {"T_mult", 'f', 0}, {"eta_min", 'f', 0}};
-static const Param p690[] = {{"t", 't', 0}, {"max_lr", 'f', 0}, {"total_steps", 'f', 1}, {"epochs", 'i', 1}, {"steps_per_epoch", 'i', 1}, {"pct_start", 'f', 0}, {"anneal_strategy", 's', 0}, {"div_factor", 'f', 0}, {"final_div_factor", 'f', 0}, {"three_phase", 'b', 0}};
-static const Param p691[] = {{"metric", 't', 0}, {"best", 't', 0}, {"bad", 't', 0}, {"cooling", 't', 0}, {"mode", 's', 0}, {"factor", 'f', 0}, {"patience", 'i', 0}, {"threshold", 'f', 0}, {"threshold_mode", 's', 0}, {"cooldown", 'i', 0}, {"min_lr", 'f', 0}, {"eps", 'f', 0}};
+static const Param p681[] = {{"lr", 'f', 0}, {"b1", 'f', 0}, {"b2", 'f', 0}, {"eps", 'f', 0}, {"weight_decay", 'f', 0}};
+static const Param p682[] = {{"t", 't', 0}, {"step_size", 'f', 0}, {"gamma", 'f', 0}};
+static const Param p683[] = {{"t", 't', 0}, {"milestones", 'F', 0}, {"gamma", 'f', 0}};
+static const Param p684[] = {{"t", 't', 0}, {"gamma", 'f', 0}};
+static const Param p685[] = {{"t", 't', 0}, {"factor", 'f', 0}, {"total_iters", 'f', 0}};
+static const Param p686[] = {{"t", 't', 0}, {"start_factor", 'f', 0}, {"end_factor", 'f', 0}, {"total_iters", 'f', 0}};
+static const Param p687[] = {{"t", 't', 0}, {"total_iters", 'f', 0}, {"power", 'f', 0}};
+static const Param p688[] = {{"t", 't', 0}, {"T_max", 'f', 0}, {"eta_min", 'f', 0}};
+static const Param p689[] = {{"t", 't', 0}, {"base_lr", 'f', 0}, {"end_lr", 'f', 0}, {"warmup_steps", 'f', 0}, {"decay_steps", 'f', 0}};
+static const Param p690[] = {{"t", 't', 0}, {"T_0", 'f', 0}, {"T_mult", 'f', 0}, {"eta_min", 'f', 0}};
+static const Param p691[] = {{"t", 't', 0}, {"max_lr", 'f', 0}, {"total_steps", 'f', 1}, {"epochs", 'i', 1}, {"steps_per_epoch", 'i', 1}, {"pct_start", 'f', 0}, {"anneal_strategy", 's', 0}, {"div_factor", 'f', 0}, {"final_div_factor", 'f', 0}, {"three_phase", 'b', 0}};
+static const Param p692[] = {{"metric", 't', 0}, {"best", 't', 0}, {"bad", 't', 0}, {"cooling", 't', 0}, {"mode", 's', 0}, {"factor", 'f', 0}, {"patience", 'i', 0}, {"threshold", 'f', 0}, {"threshold_mode", 's', 0}, {"cooldown", 'i', 0}, {"min_lr", 'f', 0}, {"eps", 'f', 0}};
 
 static const Method methods[] = {
     {"add", "x", p0, 2, 'm', 1, 0, 0},
@@ -1009,9 +1009,10 @@ static const Method methods[] = {
     {"numpy.floor", "x", NULL, 0, 'm', 1, 0, 0},
     {"numpy.trunc", "x", NULL, 0, 'm', 1, 0, 0},
     {"numpy.round", "a", p479, 1, 'm', 1, 0, 0},
+    {"numpy.rint", "x", NULL, 0, 'm', 1, 0, 0},
     {"numpy.abs", "x", NULL, 0, 'm', 1, 0, 0},
     {"numpy.fabs", "x", NULL, 0, 'm', 1, 0, 0},
-    {"numpy.copysign", "x", p482, 1, 'm', 1, 0, 0},
+    {"numpy.copysign", "x", p483, 1, 'm', 1, 0, 0},
     {"numpy.positive", "x", NULL, 0, 'm', 1, 0, 0},
     {"numpy.signbit", "x", NULL, 0, 'm', 1, 0, 0},
     {"numpy.cbrt", "x", NULL, 0, 'm', 1, 0, 0},
@@ -1022,203 +1023,203 @@ static const Method methods[] = {
     {"numpy.isposinf", "x", NULL, 0, 'm', 1, 0, 0},
     {"numpy.isneginf", "x", NULL, 0, 'm', 1, 0, 0},
     {"numpy.bitwise_count", "x", NULL, 0, 'm', 1, 0, 0},
-    {"numpy.nan_to_num", "x", p493, 4, 'm', 1, 0, 0},
+    {"numpy.nan_to_num", "x", p494, 4, 'm', 1, 0, 0},
     {"numpy.modf", "x", NULL, 0, 'm', 2, 0, 0},
     {"numpy.frexp", "x", NULL, 0, 'm', 2, 0, 0},
-    {"numpy.ldexp", "x", p496, 1, 'm', 1, 0, 0},
-    {"numpy.logical_and", "x", p497, 1, 'm', 1, 0, 0},
-    {"numpy.logical_or", "x", p498, 1, 'm', 1, 0, 0},
-    {"numpy.logical_xor", "x", p499, 1, 'm', 1, 0, 0},
-    {"numpy.nextafter", "x", p500, 1, 'm', 1, 0, 0},
+    {"numpy.ldexp", "x", p497, 1, 'm', 1, 0, 0},
+    {"numpy.logical_and", "x", p498, 1, 'm', 1, 0, 0},
+    {"numpy.logical_or", "x", p499, 1, 'm', 1, 0, 0},
+    {"numpy.logical_xor", "x", p500, 1, 'm', 1, 0, 0},
+    {"numpy.nextafter", "x", p501, 1, 'm', 1, 0, 0},
     {"numpy.spacing", "x", NULL, 0, 'm', 1, 0, 0},
     {"numpy.iscomplex", "x", NULL, 0, 'm', 1, 0, 0},
     {"numpy.isreal", "x", NULL, 0, 'm', 1, 0, 0},
-    {"numpy.gcd", "x", p504, 1, 'm', 1, 0, 0},
-    {"numpy.lcm", "x", p505, 1, 'm', 1, 0, 0},
-    {"numpy.fmax", "x", p506, 1, 'm', 1, 0, 0},
-    {"numpy.fmin", "x", p507, 1, 'm', 1, 0, 0},
-    {"numpy.heaviside", "x", p508, 1, 'm', 1, 0, 0},
-    {"numpy.logaddexp2", "x", p509, 1, 'm', 1, 0, 0},
-    {"numpy.float_power", "x", p510, 1, 'm', 1, 0, 0},
-    {"numpy.divmod", "x", p511, 1, 'm', 2, 0, 0},
-    {"numpy.isclose", "a", p512, 4, 'm', 1, 0, 0},
-    {"numpy.array_equal", "a1", p513, 2, 'm', 1, 0, 0},
-    {"numpy.clip", "a", p514, 2, 'm', 1, 0, 0},
-    {"numpy.sum", "a", p515, 5, 'm', 1, 0, 0},
-    {"numpy.prod", "a", p516, 5, 'm', 1, 0, 0},
-    {"numpy.max", "a", p517, 4, 'm', 1, 0, 0},
-    {"numpy.min", "a", p518, 4, 'm', 1, 0, 0},
-    {"numpy.mean", "a", p519, 4, 'm', 1, 0, 0},
-    {"numpy.any", "a", p520, 3, 'm', 1, 0, 0},
-    {"numpy.all", "a", p521, 3, 'm', 1, 0, 0},
-    {"numpy.var", "a", p522, 7, 'm', 1, 0, 0},
-    {"numpy.std", "a", p523, 7, 'm', 1, 0, 0},
-    {"numpy.argmax", "a", p524, 2, 'm', 1, 1, 0},
-    {"numpy.argmin", "a", p525, 2, 'm', 1, 1, 0},
-    {"numpy.ptp", "a", p526, 2, 'm', 1, 0, 0},
-    {"numpy.count_nonzero", "a", p527, 2, 'm', 1, 0, 0},
-    {"numpy.quantile", "a", p528, 5, 'm', 1, 0, 0},
-    {"numpy.percentile", "a", p529, 5, 'm', 1, 0, 0},
-    {"numpy.nanquantile", "a", p530, 5, 'm', 1, 0, 0},
-    {"numpy.nanpercentile", "a", p531, 5, 'm', 1, 0, 0},
-    {"numpy.median", "a", p532, 2, 'm', 1, 0, 0},
-    {"numpy.nanmedian", "a", p533, 2, 'm', 1, 0, 0},
-    {"numpy.nansum", "a", p534, 5, 'm', 1, 0, 0},
-    {"numpy.nanprod", "a", p535, 5, 'm', 1, 0, 0},
-    {"numpy.nanmax", "a", p536, 4, 'm', 1, 0, 0},
-    {"numpy.nanmin", "a", p537, 4, 'm', 1, 0, 0},
-    {"numpy.nanmean", "a", p538, 4, 'm', 1, 0, 0},
-    {"numpy.nanvar", "a", p539, 7, 'm', 1, 0, 0},
-    {"numpy.nanstd", "a", p540, 7, 'm', 1, 0, 0},
-    {"numpy.nanargmax", "a", p541, 2, 'm', 1, 1, 0},
-    {"numpy.nanargmin", "a", p542, 2, 'm', 1, 1, 0},
-    {"numpy.average", "a", p543, 3, 'm', 2, 0, 0},
-    {"numpy.cumulative_sum", "a", p544, 3, 'm', 1, 0, 0},
-    {"numpy.cumulative_prod", "a", p545, 3, 'm', 1, 0, 0},
-    {"numpy.nancumsum", "a", p546, 3, 'm', 1, 0, 0},
-    {"numpy.nancumprod", "a", p547, 3, 'm', 1, 0, 0},
-    {"numpy.cov", "m", p548, 7, 'm', 1, 0, 0},
-    {"numpy.corrcoef", "x", p549, 3, 'm', 1, 0, 0},
-    {"numpy.diff", "a", p550, 4, 'm', 1, 0, 0},
-    {"numpy.ediff1d", "ary", p551, 2, 'm', 1, 0, 0},
-    {"numpy.gradient", "f", p552, 3, 'm', 0, 0, 0},
-    {"numpy.trapezoid", "y", p553, 2, 'm', 1, 0, 0},
-    {"numpy.unwrap", "p", p554, 3, 'm', 1, 0, 0},
-    {"numpy.interp", "x", p555, 5, 'm', 1, 0, 0},
-    {"numpy.sort", "a", p556, 4, 'm', 1, 0, 0},
-    {"numpy.argsort", "a", p557, 4, 'm', 1, 1, 0},
-    {"numpy.lexsort", "keys", p558, 1, 'j', 1, 1, 0},
-    {"numpy.partition", "a", p559, 3, 'm', 1, 0, 0},
-    {"numpy.argpartition", "a", p560, 3, 'm', 1, 1, 0},
-    {"numpy.searchsorted", "a", p561, 3, 'm', 1, 0, 0},
-    {"numpy.digitize", "x", p562, 2, 'm', 1, 0, 0},
-    {"numpy.bincount", "x", p563, 3, 'm', 1, 0, 0},
-    {"numpy.histogram", "a", p564, 4, 'm', 2, 0, 0},
-    {"numpy.histogram_bin_edges", "a", p565, 3, 'm', 1, 0, 0},
-    {"numpy.unique_all", "x", p566, 4, 'm', 4, 6, 0},
-    {"numpy.unique_values", "x", p567, 3, 'm', 1, 0, 0},
-    {"numpy.union1d", "ar1", p568, 3, 'm', 1, 0, 0},
-    {"numpy.intersect1d", "ar1", p569, 4, 'm', 1, 0, 0},
-    {"numpy.setdiff1d", "ar1", p570, 4, 'm', 1, 0, 0},
-    {"numpy.setxor1d", "ar1", p571, 4, 'm', 1, 0, 0},
-    {"numpy.isin", "element", p572, 3, 'm', 1, 0, 0},
-    {"numpy.nonzero", "a", p573, 2, 'm', 0, 1073741823, 0},
-    {"numpy.argwhere", "a", p574, 2, 'm', 1, 1, 0},
-    {"numpy.flatnonzero", "a", p575, 2, 'm', 1, 1, 0},
-    {"numpy.extract", "condition", p576, 3, 'm', 1, 0, 0},
-    {"numpy.take", "a", p577, 4, 'm', 1, 0, 0},
-    {"numpy.take_along_axis", "arr", p578, 2, 'm', 1, 0, 0},
-    {"numpy.put_along_axis", "arr", p579, 4, 'm', 1, 0, 0},
-    {"numpy.put", "a", p580, 4, 'm', 1, 0, 0},
-    {"numpy.unravel_index", "indices", p581, 1, 'm', 0, 0, 0},
-    {"numpy.ravel_multi_index", "multi_index", p582, 2, 'j', 1, 0, 0},
-    {"numpy.tril_indices_from", "arr", p583, 1, 'm', 2, 0, 0},
-    {"numpy.triu_indices_from", "arr", p584, 1, 'm', 2, 0, 0},
-    {"numpy.fill_diagonal", "a", p585, 3, 'm', 1, 0, 0},
-    {"numpy.delete", "arr", p586, 2, 'm', 1, 0, 0},
-    {"numpy.insert", "arr", p587, 3, 'm', 1, 0, 0},
-    {"numpy.permute_dims", "a", p588, 1, 'm', 1, 0, 0},
-    {"numpy.moveaxis", "a", p589, 2, 'm', 1, 0, 0},
-    {"numpy.rollaxis", "a", p590, 2, 'm', 1, 0, 0},
-    {"numpy.resize", "a", p591, 1, 'm', 1, 0, 0},
-    {"numpy.swapaxes", "a", p592, 2, 'm', 1, 0, 0},
+    {"numpy.gcd", "x", p505, 1, 'm', 1, 0, 0},
+    {"numpy.lcm", "x", p506, 1, 'm', 1, 0, 0},
+    {"numpy.fmax", "x", p507, 1, 'm', 1, 0, 0},
+    {"numpy.fmin", "x", p508, 1, 'm', 1, 0, 0},
+    {"numpy.heaviside", "x", p509, 1, 'm', 1, 0, 0},
+    {"numpy.logaddexp2", "x", p510, 1, 'm', 1, 0, 0},
+    {"numpy.float_power", "x", p511, 1, 'm', 1, 0, 0},
+    {"numpy.divmod", "x", p512, 1, 'm', 2, 0, 0},
+    {"numpy.isclose", "a", p513, 4, 'm', 1, 0, 0},
+    {"numpy.array_equal", "a1", p514, 2, 'm', 1, 0, 0},
+    {"numpy.clip", "a", p515, 2, 'm', 1, 0, 0},
+    {"numpy.sum", "a", p516, 5, 'm', 1, 0, 0},
+    {"numpy.prod", "a", p517, 5, 'm', 1, 0, 0},
+    {"numpy.max", "a", p518, 4, 'm', 1, 0, 0},
+    {"numpy.min", "a", p519, 4, 'm', 1, 0, 0},
+    {"numpy.mean", "a", p520, 4, 'm', 1, 0, 0},
+    {"numpy.any", "a", p521, 3, 'm', 1, 0, 0},
+    {"numpy.all", "a", p522, 3, 'm', 1, 0, 0},
+    {"numpy.var", "a", p523, 7, 'm', 1, 0, 0},
+    {"numpy.std", "a", p524, 7, 'm', 1, 0, 0},
+    {"numpy.argmax", "a", p525, 2, 'm', 1, 1, 0},
+    {"numpy.argmin", "a", p526, 2, 'm', 1, 1, 0},
+    {"numpy.ptp", "a", p527, 2, 'm', 1, 0, 0},
+    {"numpy.count_nonzero", "a", p528, 2, 'm', 1, 0, 0},
+    {"numpy.quantile", "a", p529, 5, 'm', 1, 0, 0},
+    {"numpy.percentile", "a", p530, 5, 'm', 1, 0, 0},
+    {"numpy.nanquantile", "a", p531, 5, 'm', 1, 0, 0},
+    {"numpy.nanpercentile", "a", p532, 5, 'm', 1, 0, 0},
+    {"numpy.median", "a", p533, 2, 'm', 1, 0, 0},
+    {"numpy.nanmedian", "a", p534, 2, 'm', 1, 0, 0},
+    {"numpy.nansum", "a", p535, 5, 'm', 1, 0, 0},
+    {"numpy.nanprod", "a", p536, 5, 'm', 1, 0, 0},
+    {"numpy.nanmax", "a", p537, 4, 'm', 1, 0, 0},
+    {"numpy.nanmin", "a", p538, 4, 'm', 1, 0, 0},
+    {"numpy.nanmean", "a", p539, 4, 'm', 1, 0, 0},
+    {"numpy.nanvar", "a", p540, 7, 'm', 1, 0, 0},
+    {"numpy.nanstd", "a", p541, 7, 'm', 1, 0, 0},
+    {"numpy.nanargmax", "a", p542, 2, 'm', 1, 1, 0},
+    {"numpy.nanargmin", "a", p543, 2, 'm', 1, 1, 0},
+    {"numpy.average", "a", p544, 3, 'm', 2, 0, 0},
+    {"numpy.cumulative_sum", "a", p545, 3, 'm', 1, 0, 0},
+    {"numpy.cumulative_prod", "a", p546, 3, 'm', 1, 0, 0},
+    {"numpy.nancumsum", "a", p547, 3, 'm', 1, 0, 0},
+    {"numpy.nancumprod", "a", p548, 3, 'm', 1, 0, 0},
+    {"numpy.cov", "m", p549, 7, 'm', 1, 0, 0},
+    {"numpy.corrcoef", "x", p550, 3, 'm', 1, 0, 0},
+    {"numpy.diff", "a", p551, 4, 'm', 1, 0, 0},
+    {"numpy.ediff1d", "ary", p552, 2, 'm', 1, 0, 0},
+    {"numpy.gradient", "f", p553, 3, 'm', 0, 0, 0},
+    {"numpy.trapezoid", "y", p554, 2, 'm', 1, 0, 0},
+    {"numpy.unwrap", "p", p555, 3, 'm', 1, 0, 0},
+    {"numpy.interp", "x", p556, 5, 'm', 1, 0, 0},
+    {"numpy.sort", "a", p557, 4, 'm', 1, 0, 0},
+    {"numpy.argsort", "a", p558, 4, 'm', 1, 1, 0},
+    {"numpy.lexsort", "keys", p559, 1, 'j', 1, 1, 0},
+    {"numpy.partition", "a", p560, 3, 'm', 1, 0, 0},
+    {"numpy.argpartition", "a", p561, 3, 'm', 1, 1, 0},
+    {"numpy.searchsorted", "a", p562, 3, 'm', 1, 0, 0},
+    {"numpy.digitize", "x", p563, 2, 'm', 1, 0, 0},
+    {"numpy.bincount", "x", p564, 3, 'm', 1, 0, 0},
+    {"numpy.histogram", "a", p565, 4, 'm', 2, 0, 0},
+    {"numpy.histogram_bin_edges", "a", p566, 3, 'm', 1, 0, 0},
+    {"numpy.unique_all", "x", p567, 4, 'm', 4, 6, 0},
+    {"numpy.unique_values", "x", p568, 3, 'm', 1, 0, 0},
+    {"numpy.union1d", "ar1", p569, 3, 'm', 1, 0, 0},
+    {"numpy.intersect1d", "ar1", p570, 4, 'm', 1, 0, 0},
+    {"numpy.setdiff1d", "ar1", p571, 4, 'm', 1, 0, 0},
+    {"numpy.setxor1d", "ar1", p572, 4, 'm', 1, 0, 0},
+    {"numpy.isin", "element", p573, 3, 'm', 1, 0, 0},
+    {"numpy.nonzero", "a", p574, 2, 'm', 0, 1073741823, 0},
+    {"numpy.argwhere", "a", p575, 2, 'm', 1, 1, 0},
+    {"numpy.flatnonzero", "a", p576, 2, 'm', 1, 1, 0},
+    {"numpy.extract", "condition", p577, 3, 'm', 1, 0, 0},
+    {"numpy.take", "a", p578, 4, 'm', 1, 0, 0},
+    {"numpy.take_along_axis", "arr", p579, 2, 'm', 1, 0, 0},
+    {"numpy.put_along_axis", "arr", p580, 4, 'm', 1, 0, 0},
+    {"numpy.put", "a", p581, 4, 'm', 1, 0, 0},
+    {"numpy.unravel_index", "indices", p582, 1, 'm', 0, 0, 0},
+    {"numpy.ravel_multi_index", "multi_index", p583, 2, 'j', 1, 0, 0},
+    {"numpy.tril_indices_from", "arr", p584, 1, 'm', 2, 0, 0},
+    {"numpy.triu_indices_from", "arr", p585, 1, 'm', 2, 0, 0},
+    {"numpy.fill_diagonal", "a", p586, 3, 'm', 1, 0, 0},
+    {"numpy.delete", "arr", p587, 2, 'm', 1, 0, 0},
+    {"numpy.insert", "arr", p588, 3, 'm', 1, 0, 0},
+    {"numpy.permute_dims", "a", p589, 1, 'm', 1, 0, 0},
+    {"numpy.moveaxis", "a", p590, 2, 'm', 1, 0, 0},
+    {"numpy.rollaxis", "a", p591, 2, 'm', 1, 0, 0},
+    {"numpy.resize", "a", p592, 1, 'm', 1, 0, 0},
+    {"numpy.swapaxes", "a", p593, 2, 'm', 1, 0, 0},
     {"numpy.matrix_transpose", "x", NULL, 0, 'm', 1, 0, 0},
-    {"numpy.flip", "m", p594, 1, 'm', 1, 0, 0},
-    {"numpy.rot90", "m", p595, 2, 'm', 1, 0, 0},
-    {"numpy.roll", "a", p596, 2, 'm', 1, 0, 0},
-    {"numpy.squeeze", "a", p597, 1, 'm', 1, 0, 0},
-    {"numpy.expand_dims", "a", p598, 1, 'm', 1, 0, 1},
-    {"numpy.broadcast_to", "array", p599, 1, 'm', 1, 0, 0},
+    {"numpy.flip", "m", p595, 1, 'm', 1, 0, 0},
+    {"numpy.rot90", "m", p596, 2, 'm', 1, 0, 0},
+    {"numpy.roll", "a", p597, 2, 'm', 1, 0, 0},
+    {"numpy.squeeze", "a", p598, 1, 'm', 1, 0, 0},
+    {"numpy.expand_dims", "a", p599, 1, 'm', 1, 0, 1},
+    {"numpy.broadcast_to", "array", p600, 1, 'm', 1, 0, 0},
     {"numpy.ravel", "a", NULL, 0, 'm', 1, 0, 0},
-    {"numpy.tile", "A", p601, 1, 'm', 1, 0, 0},
-    {"numpy.repeat", "a", p602, 2, 'm', 1, 0, 0},
-    {"numpy.concat", "arrays", p603, 1, 'j', 1, 0, 0},
-    {"numpy.stack", "arrays", p604, 1, 'j', 1, 0, 1},
-    {"numpy.unstack", "x", p605, 1, 'm', 0, 0, 0},
-    {"numpy.tril", "m", p606, 1, 'm', 1, 0, 0},
-    {"numpy.triu", "m", p607, 1, 'm', 1, 0, 0},
-    {"numpy.diagonal", "a", p608, 3, 'm', 1, 0, 0},
-    {"numpy.trace", "a", p609, 4, 'm', 1, 0, 0},
-    {"numpy.diag", "v", p610, 1, 'm', 1, 0, 0},
-    {"numpy.diagflat", "v", p611, 1, 'm', 1, 0, 0},
-    {"numpy.packbits", "a", p612, 2, 'm', 1, 0, 0},
-    {"numpy.unpackbits", "a", p613, 3, 'm', 1, 0, 0},
-    {"numpy.matmul", "x", p614, 1, 'm', 1, 0, 0},
-    {"numpy.tensordot", "a", p615, 3, 'm', 1, 0, 0},
-    {"numpy.vecdot", "x", p616, 2, 'm', 1, 0, 0},
-    {"numpy.matvec", "x", p617, 1, 'm', 1, 0, 0},
-    {"numpy.vecmat", "x", p618, 1, 'm', 1, 0, 0},
-    {"numpy.outer", "a", p619, 1, 'm', 1, 0, 0},
-    {"numpy.kron", "a", p620, 1, 'm', 1, 0, 0},
-    {"numpy.cross", "a", p621, 5, 'm', 1, 0, 0},
-    {"numpy.convolve", "a", p622, 2, 'm', 1, 0, 0},
-    {"numpy.correlate", "a", p623, 2, 'm', 1, 0, 0},
-    {"numpy.polyval", "p", p624, 1, 'm', 1, 0, 0},
-    {"numpy.roots", "p", p625, 1, 'm', 1, 0, 0},
-    {"numpy.polydiv", "u", p626, 1, 'm', 2, 0, 0},
+    {"numpy.tile", "A", p602, 1, 'm', 1, 0, 0},
+    {"numpy.repeat", "a", p603, 2, 'm', 1, 0, 0},
+    {"numpy.concat", "arrays", p604, 1, 'j', 1, 0, 0},
+    {"numpy.stack", "arrays", p605, 1, 'j', 1, 0, 1},
+    {"numpy.unstack", "x", p606, 1, 'm', 0, 0, 0},
+    {"numpy.tril", "m", p607, 1, 'm', 1, 0, 0},
+    {"numpy.triu", "m", p608, 1, 'm', 1, 0, 0},
+    {"numpy.diagonal", "a", p609, 3, 'm', 1, 0, 0},
+    {"numpy.trace", "a", p610, 4, 'm', 1, 0, 0},
+    {"numpy.diag", "v", p611, 1, 'm', 1, 0, 0},
+    {"numpy.diagflat", "v", p612, 1, 'm', 1, 0, 0},
+    {"numpy.packbits", "a", p613, 2, 'm', 1, 0, 0},
+    {"numpy.unpackbits", "a", p614, 3, 'm', 1, 0, 0},
+    {"numpy.matmul", "x", p615, 1, 'm', 1, 0, 0},
+    {"numpy.tensordot", "a", p616, 3, 'm', 1, 0, 0},
+    {"numpy.vecdot", "x", p617, 2, 'm', 1, 0, 0},
+    {"numpy.matvec", "x", p618, 1, 'm', 1, 0, 0},
+    {"numpy.vecmat", "x", p619, 1, 'm', 1, 0, 0},
+    {"numpy.outer", "a", p620, 1, 'm', 1, 0, 0},
+    {"numpy.kron", "a", p621, 1, 'm', 1, 0, 0},
+    {"numpy.cross", "a", p622, 5, 'm', 1, 0, 0},
+    {"numpy.convolve", "a", p623, 2, 'm', 1, 0, 0},
+    {"numpy.correlate", "a", p624, 2, 'm', 1, 0, 0},
+    {"numpy.polyval", "p", p625, 1, 'm', 1, 0, 0},
+    {"numpy.roots", "p", p626, 1, 'm', 1, 0, 0},
+    {"numpy.polydiv", "u", p627, 1, 'm', 2, 0, 0},
     {"numpy.poly", "seq_of_zeros", NULL, 0, 'm', 1, 0, 0},
-    {"numpy.polyfit", "x", p628, 3, 'm', 1, 0, 0},
-    {"numpy.polyadd", "a1", p629, 1, 'm', 1, 0, 0},
-    {"numpy.polysub", "a1", p630, 1, 'm', 1, 0, 0},
-    {"numpy.polymul", "a1", p631, 1, 'm', 1, 0, 0},
-    {"numpy.polyder", "p", p632, 1, 'm', 1, 0, 0},
-    {"numpy.polyint", "p", p633, 2, 'm', 1, 0, 0},
-    {"numpy.vander", "x", p634, 2, 'm', 1, 0, 0},
-    {"numpy.bartlett", "", p635, 1, 0, 1, 0, 0},
-    {"numpy.blackman", "", p636, 1, 0, 1, 0, 0},
-    {"numpy.hamming", "", p637, 1, 0, 1, 0, 0},
-    {"numpy.hanning", "", p638, 1, 0, 1, 0, 0},
-    {"numpy.kaiser", "", p639, 2, 0, 1, 0, 0},
-    {"Linear", "x", p640, 3, 0, 0, 0, 0},
-    {"Linear.forward", "x", p641, 2, 'm', 1, 0, 0},
-    {"LayerNorm", "x", p642, 3, 0, 0, 0, 0},
-    {"LayerNorm.forward", "x", p643, 4, 'm', 1, 0, 0},
-    {"LayerNorm2d", "x", p644, 3, 0, 0, 0, 0},
-    {"LayerNorm2d.forward", "x", p645, 4, 'm', 1, 0, 0},
-    {"RMSNorm", "x", p646, 3, 0, 0, 0, 0},
-    {"RMSNorm.forward", "x", p647, 2, 'm', 1, 0, 0},
-    {"GroupNorm", "x", p648, 4, 0, 0, 0, 0},
-    {"GroupNorm.forward", "x", p649, 4, 'm', 1, 0, 0},
-    {"InstanceNorm", "x", p650, 3, 0, 0, 0, 0},
-    {"InstanceNorm.forward", "x", p651, 4, 'm', 1, 0, 0},
-    {"BatchNorm", "x", p652, 5, 0, 0, 0, 0},
-    {"BatchNorm.forward", "x", p653, 7, 'm', 1, 0, 0},
-    {"Embedding", "x", p654, 2, 0, 0, 0, 0},
-    {"Embedding.forward", "x", p655, 1, 'm', 1, 0, 0},
-    {"Dropout", "x", p656, 1, 0, 0, 0, 0},
-    {"Conv2d", "x", p657, 8, 0, 0, 0, 0},
-    {"Conv2d.forward", "x", p658, 6, 'm', 1, 0, 0},
-    {"Conv1d", "x", p659, 8, 0, 0, 0, 0},
-    {"Conv1d.forward", "x", p660, 6, 'm', 1, 0, 0},
-    {"Conv3d", "x", p661, 8, 0, 0, 0, 0},
-    {"Conv3d.forward", "x", p662, 6, 'm', 1, 0, 0},
-    {"ConvTranspose2d", "x", p663, 9, 0, 0, 0, 0},
-    {"ConvTranspose2d.forward", "x", p664, 7, 'm', 1, 0, 0},
-    {"ConvTranspose1d", "x", p665, 9, 0, 0, 0, 0},
-    {"ConvTranspose1d.forward", "x", p666, 7, 'm', 1, 0, 0},
-    {"LSTMCell", "x", p667, 3, 0, 0, 0, 0},
-    {"LSTMCell.forward", "x", p668, 5, 'm', 2, 0, 0},
-    {"GRUCell", "x", p669, 3, 0, 0, 0, 0},
-    {"GRUCell.forward", "x", p670, 5, 'm', 1, 0, 0},
-    {"LSTM", "x", p671, 7, 0, 0, 0, 0},
-    {"LSTM.forward", "x", p672, 7, 'm', 3, 0, 0},
-    {"GRU", "x", p673, 7, 0, 0, 0, 0},
-    {"GRU.forward", "x", p674, 7, 'm', 2, 0, 0},
-    {"LARS", "x", p675, 9, 'j', 0, 0, 0},
-    {"SGD", "x", p676, 5, 'j', 0, 0, 0},
-    {"Muon", "x", p677, 6, 'j', 0, 0, 0},
-    {"LAMB", "x", p678, 6, 'j', 0, 0, 0},
-    {"Adam", "x", p679, 5, 'j', 0, 0, 0},
-    {"AdamW", "x", p680, 5, 'j', 0, 0, 0},
-    {"StepLR", "x", p681, 3, 'm', 1, 0, 0},
-    {"MultiStepLR", "x", p682, 3, 'm', 1, 0, 0},
-    {"ExponentialLR", "x", p683, 2, 'm', 1, 0, 0},
-    {"ConstantLR", "x", p684, 3, 'm', 1, 0, 0},
-    {"LinearLR", "x", p685, 4, 'm', 1, 0, 0},
-    {"PolynomialLR", "x", p686, 3, 'm', 1, 0, 0},
-    {"CosineAnnealingLR", "x", p687, 3, 'm', 1, 0, 0},
-    {"CosineAnnealingLRWithWarmup", "x", p688, 5, 'm', 1, 0, 0},
-    {"CosineAnnealingWarmRestarts", "x", p689, 4, 'm', 1, 0, 0},
-    {"OneCycleLR", "x", p690, 10, 'm', 1, 0, 0},
-    {"ReduceLROnPlateau", "x", p691, 12, 'm', 4, 0, 0},
+    {"numpy.polyfit", "x", p629, 3, 'm', 1, 0, 0},
+    {"numpy.polyadd", "a1", p630, 1, 'm', 1, 0, 0},
+    {"numpy.polysub", "a1", p631, 1, 'm', 1, 0, 0},
+    {"numpy.polymul", "a1", p632, 1, 'm', 1, 0, 0},
+    {"numpy.polyder", "p", p633, 1, 'm', 1, 0, 0},
+    {"numpy.polyint", "p", p634, 2, 'm', 1, 0, 0},
+    {"numpy.vander", "x", p635, 2, 'm', 1, 0, 0},
+    {"numpy.bartlett", "", p636, 1, 0, 1, 0, 0},
+    {"numpy.blackman", "", p637, 1, 0, 1, 0, 0},
+    {"numpy.hamming", "", p638, 1, 0, 1, 0, 0},
+    {"numpy.hanning", "", p639, 1, 0, 1, 0, 0},
+    {"numpy.kaiser", "", p640, 2, 0, 1, 0, 0},
+    {"Linear", "x", p641, 3, 0, 0, 0, 0},
+    {"Linear.forward", "x", p642, 2, 'm', 1, 0, 0},
+    {"LayerNorm", "x", p643, 3, 0, 0, 0, 0},
+    {"LayerNorm.forward", "x", p644, 4, 'm', 1, 0, 0},
+    {"LayerNorm2d", "x", p645, 3, 0, 0, 0, 0},
+    {"LayerNorm2d.forward", "x", p646, 4, 'm', 1, 0, 0},
+    {"RMSNorm", "x", p647, 3, 0, 0, 0, 0},
+    {"RMSNorm.forward", "x", p648, 2, 'm', 1, 0, 0},
+    {"GroupNorm", "x", p649, 4, 0, 0, 0, 0},
+    {"GroupNorm.forward", "x", p650, 4, 'm', 1, 0, 0},
+    {"InstanceNorm", "x", p651, 3, 0, 0, 0, 0},
+    {"InstanceNorm.forward", "x", p652, 4, 'm', 1, 0, 0},
+    {"BatchNorm", "x", p653, 5, 0, 0, 0, 0},
+    {"BatchNorm.forward", "x", p654, 7, 'm', 1, 0, 0},
+    {"Embedding", "x", p655, 2, 0, 0, 0, 0},
+    {"Embedding.forward", "x", p656, 1, 'm', 1, 0, 0},
+    {"Dropout", "x", p657, 1, 0, 0, 0, 0},
+    {"Conv2d", "x", p658, 8, 0, 0, 0, 0},
+    {"Conv2d.forward", "x", p659, 6, 'm', 1, 0, 0},
+    {"Conv1d", "x", p660, 8, 0, 0, 0, 0},
+    {"Conv1d.forward", "x", p661, 6, 'm', 1, 0, 0},
+    {"Conv3d", "x", p662, 8, 0, 0, 0, 0},
+    {"Conv3d.forward", "x", p663, 6, 'm', 1, 0, 0},
+    {"ConvTranspose2d", "x", p664, 9, 0, 0, 0, 0},
+    {"ConvTranspose2d.forward", "x", p665, 7, 'm', 1, 0, 0},
+    {"ConvTranspose1d", "x", p666, 9, 0, 0, 0, 0},
+    {"ConvTranspose1d.forward", "x", p667, 7, 'm', 1, 0, 0},
+    {"LSTMCell", "x", p668, 3, 0, 0, 0, 0},
+    {"LSTMCell.forward", "x", p669, 5, 'm', 2, 0, 0},
+    {"GRUCell", "x", p670, 3, 0, 0, 0, 0},
+    {"GRUCell.forward", "x", p671, 5, 'm', 1, 0, 0},
+    {"LSTM", "x", p672, 7, 0, 0, 0, 0},
+    {"LSTM.forward", "x", p673, 7, 'm', 3, 0, 0},
+    {"GRU", "x", p674, 7, 0, 0, 0, 0},
+    {"GRU.forward", "x", p675, 7, 'm', 2, 0, 0},
+    {"LARS", "x", p676, 9, 'j', 0, 0, 0},
+    {"SGD", "x", p677, 5, 'j', 0, 0, 0},
+    {"Muon", "x", p678, 6, 'j', 0, 0, 0},
+    {"LAMB", "x", p679, 6, 'j', 0, 0, 0},
+    {"Adam", "x", p680, 5, 'j', 0, 0, 0},
+    {"AdamW", "x", p681, 5, 'j', 0, 0, 0},
+    {"StepLR", "x", p682, 3, 'm', 1, 0, 0},
+    {"MultiStepLR", "x", p683, 3, 'm', 1, 0, 0},
+    {"ExponentialLR", "x", p684, 2, 'm', 1, 0, 0},
+    {"ConstantLR", "x", p685, 3, 'm', 1, 0, 0},
+    {"LinearLR", "x", p686, 4, 'm', 1, 0, 0},
+    {"PolynomialLR", "x", p687, 3, 'm', 1, 0, 0},
+    {"CosineAnnealingLR", "x", p688, 3, 'm', 1, 0, 0},
+    {"CosineAnnealingLRWithWarmup", "x", p689, 5, 'm', 1, 0, 0},
+    {"CosineAnnealingWarmRestarts", "x", p690, 4, 'm', 1, 0, 0},
+    {"OneCycleLR", "x", p691, 10, 'm', 1, 0, 0},
+    {"ReduceLROnPlateau", "x", p692, 12, 'm', 4, 0, 0},
 };

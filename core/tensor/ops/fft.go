@@ -13,7 +13,8 @@ const fftDoc = `Fourier transforms, as numpy.fft has them.
 A transform of n elements is X[k] = sum of x[j] e^(-2 pi i j k/n). Spectra are complex tensors: complex64, or complex128 where the operand is
 float64 or complex128. Any length is possible: products of prime factors up to 61 take Stockham's passes, others the transform by chirps of
 Bluestein. norm says what divides: "backward" the inverse by n, "forward" the transform by n, "ortho" both by the root of n. All have derivatives
-and batches. The relative error is about 2e-7 for a million elements, 2e-16 in complex128; by chirps it is 4 times as much.`
+and batches. The relative error is about 2e-7 for a million elements, 2e-16 in complex128; by chirps it is 4 times as much.
+Lengths are numbers: an axis whose size is a variable is refused, as a plan depends on the factors of the length.`
 
 var fourierNorms = map[string]tensor.Norm{"backward": tensor.NormBackward, "ortho": tensor.NormOrtho, "forward": tensor.NormForward}
 

@@ -38,7 +38,7 @@ other samples are equal to rounding, but for poisson with lam of 10 and more and
 		{"fft", fftDoc, "x", fftOps(), false, true, nil},
 		{"numpy", numpyDoc, "x", numpyOps(), true, true, aliases(`absolute=abs arccos=acos arccosh=acosh arcsin=asin arcsinh=asinh arctan=atan arctanh=atanh
 		arctan2=atan2 power=pow true_divide=divide mod=remainder invert=bitwise_invert bitwise_not=bitwise_invert left_shift=bitwise_left_shift
-		right_shift=bitwise_right_shift amax=max amin=min around=round rint=round fix=trunc radians=deg2rad degrees=rad2deg concatenate=concat hann=hanning
+		right_shift=bitwise_right_shift amax=max amin=min around=round fix=trunc radians=deg2rad degrees=rad2deg concatenate=concat hann=hanning
 		conjugate=conj cumsum=cumulative_sum cumprod=cumulative_prod`)},
 	}
 })

@@ -14,7 +14,7 @@ const numpyDoc = `Functions of arrays, as numpy and the array API standard have 
 
 Types are promoted as the standard says; numbers take the type of the array beside them. Integers give float32 where the result is no integer, and
 sums of short integers have 32 bits. Positions are int32. Functions whose result has a size that depends on values compute at once, unless size says
-how many elements there are: then those that are missing are fill_value.`
+how many elements there are: then those that are missing are fill_value. Results are new arrays: there is no argument out, as in JAX.`
 
 // inNumpy is a function of numpy of an array x.
 func inNumpy(name, params, doc string, build func(a *Args) (*uop.UOp, error)) Op {
@@ -469,6 +469,13 @@ var numpyOps = sync.OnceValue(func() []Op {
 			whole("ceil", "ceil"), whole("floor", "floor"), whole("trunc", "trunc"),
 			inNumpy("round", "decimals int = 0", "x rounded to so many decimals, halves to the even number.\nNegative decimals round to tens, hundreds and so on.", func(a *Args) (*uop.UOp, error) {
 				return tensor.RoundTo(a.X, a.int("decimals"))
+			}),
+			numpy1("rint", "x rounded to the nearest integer, halves to the even one, as floating point numbers.", func(x *uop.UOp) (*uop.UOp, error) {
+				x, err := tensor.Cast(x, uop.LeastUpperFloat(x.DType))
+				if err != nil {
+					return nil, err
+				}
+				return tensor.RoundTo(x, 0)
 			}),
 			numpy1("abs", "|x|.", func(x *uop.UOp) (*uop.UOp, error) {
 				if x.DType.IsBool() {

@@ -5,7 +5,8 @@
 Types are promoted as the standard says; numbers take the type of the array beside them. Integers
 give float32 where the result is no integer, and sums of short integers have 32 bits. Positions are
 int32. Functions whose result has a size that depends on values compute at once, unless size says
-how many elements there are: then those that are missing are fill_value.
+how many elements there are: then those that are missing are fill_value. Results are new arrays:
+there is no argument out, as in JAX.
 """
 
 from __future__ import annotations
@@ -313,6 +314,7 @@ _CEIL = operation("numpy.ceil")
 _FLOOR = operation("numpy.floor")
 _TRUNC = operation("numpy.trunc")
 _ROUND = operation("numpy.round")
+_RINT = operation("numpy.rint")
 _ABS = operation("numpy.abs")
 _FABS = operation("numpy.fabs")
 _COPYSIGN = operation("numpy.copysign")
@@ -795,6 +797,11 @@ def round(a: Operand, decimals: int = 0) -> Tensor:
     Negative decimals round to tens, hundreds and so on.
     """
     return array(a)._call1(_ROUND, decimals)
+
+
+def rint(x: Operand) -> Tensor:
+    """x rounded to the nearest integer, halves to the even one, as floating point numbers."""
+    return array(x)._call1(_RINT)
 
 
 def abs(x: Operand) -> Tensor:
@@ -2235,8 +2242,6 @@ amax = max
 amin = min
 
 around = round
-
-rint = round
 
 fix = trunc
 
