@@ -465,7 +465,10 @@ func hypotLong(x, y *uop.UOp) *uop.UOp {
 // isClose is |a-b| <= atol + rtol*|b| for finite values, equality for infinite ones; NaN equals NaN on request.
 func isClose(a, b *uop.UOp, rtol, atol float64, equalNaN bool) *uop.UOp {
 	if a.DType.IsBool() { // which have no differences
-		a, b = cast(a, uop.Int8), cast(b, uop.Int8)
+		a = cast(a, uop.Int8)
+	}
+	if b.DType.IsBool() {
+		b = cast(b, uop.Int8)
 	}
 	finite := bitAnd(bitAnd(isFinite(a), isFinite(b)), le(abs(sub(a, b)), add(atol, mul(rtol, abs(b)))))
 	infinite := eq(a, b)

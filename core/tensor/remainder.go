@@ -191,7 +191,7 @@ func accurateTruncMod(a, b operand) *uop.UOp {
 	}
 	composed := sub(x, mul(detach(truncDiv(x, y)), y))
 	if _, ok := powerOfTwo(y); ok {
-		return composed
+		return differentiatedAs(where(eq(composed, 0), mul(x, 0), composed), composed) // zeros have the sign of x
 	}
 	dividend, divisor := wideOperands(x, y)
 	r := byQuotient(dividend, divisor, x.DType, remainder(dividend, divisor, x.DType), func(q *uop.UOp) *uop.UOp {

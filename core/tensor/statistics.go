@@ -212,6 +212,9 @@ func withoutNaN(x *uop.UOp, v operand) *uop.UOp {
 	return where(isNaN(x), v, x)
 }
 
+// NaNAs is x with a number in place of NaN.
+func NaNAs(x *uop.UOp, v uop.Const) *uop.UOp { return withoutNaN(x, v) }
+
 // NaNReduce is a reduction of the elements that are not NaN: sum, prod, max or min.
 func NaNReduce(kind string, x *uop.UOp, axes []int, keepdims bool) (r *uop.UOp, err error) {
 	defer guard("nan"+kind, &err)

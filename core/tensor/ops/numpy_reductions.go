@@ -170,9 +170,17 @@ func neutralNaN(x *uop.UOp) *uop.Const {
 
 // withoutNaN is the folding of elements that are not NaN.
 func withoutNaN(kind, params, doc string, neutral func(x *uop.UOp) *uop.Const, combine two) Op {
-	return folding("nan"+kind, params, doc, neutral, func(a *Args) (*uop.UOp, error) {
-		return tensor.NaNReduce(kind, a.X, a.axes("axis"), a.bool("keepdims"))
+	op := folding("nan"+kind, params, doc, neutral, func(a *Args) (*uop.UOp, error) {
+		return a.inType(tensor.NaNReduce(kind, a.X, a.axes("axis"), a.bool("keepdims")))
 	}, combine)
+	build := op.Build
+	op.Build = func(a *Args) ([]*uop.UOp, error) {
+		if n := neutral(a.X); n != nil && !n.IsFloat() { // before elements take an integer type
+			a.X = tensor.NaNAs(a.X, *n)
+		}
+		return build(a)
+	}
+	return op
 }
 
 // reduced calls a reduction with axis and keepdims.
@@ -207,14 +215,18 @@ func moment(name, params, doc string, whole func(a *Args) (*uop.UOp, error)) Op 
 		if kind != "mean" {
 			mean, correction = a.tensor("mean"), a.correction()
 		}
+		inType := a.inType
+		if kind != "mean" {
+			inType = func(r *uop.UOp, err error) (*uop.UOp, error) { return r, err }
+		}
 		if !skipNaN && mean == nil && !a.given("where") {
-			return whole(a)
+			return inType(whole(a))
 		}
 		mask, err := a.mask()
 		if err != nil {
 			return nil, err
 		}
-		return tensor.Moments(kind, a.X, mask, mean, a.axes("axis"), a.bool("keepdims"), correction, skipNaN)
+		return inType(tensor.Moments(kind, a.X, mask, mean, a.axes("axis"), a.bool("keepdims"), correction, skipNaN))
 	})
 }
 
@@ -228,11 +240,17 @@ func (a *Args) correction() float64 {
 
 // castX casts the operand to dtype, if the operation has it and it is given.
 func (a *Args) castX() (err error) {
-	i := slices.IndexFunc(a.op.Params, func(p Param) bool { return p.Name == "dtype" })
-	if i >= 0 && a.values[i] != nil {
-		a.X, err = tensor.Cast(a.X, a.dtype("dtype"))
-	}
+	a.X, err = a.inType(a.X, nil)
 	return err
+}
+
+// inType is x in dtype, if the operation has it and it is given.
+func (a *Args) inType(x *uop.UOp, err error) (*uop.UOp, error) {
+	i := slices.IndexFunc(a.op.Params, func(p Param) bool { return p.Name == "dtype" })
+	if err != nil || i < 0 || a.values[i] == nil {
+		return x, err
+	}
+	return tensor.Cast(x, a.dtype("dtype"))
 }
 
 // quantiles is a function of shares, which are divided by scale.
@@ -445,7 +463,19 @@ The sums are divided by the number of observations - ddof: 1, or 0 with bias, un
 			parts := []*uop.UOp{a.tensor("prepend"), x, a.tensor("append")}
 			parts = slices.DeleteFunc(parts, func(u *uop.UOp) bool { return u == nil })
 			if len(parts) > 1 {
+				edge := slices.Clone(x.Shape())
+				if axis := a.axis("axis"); -len(edge) <= axis && axis < len(edge) {
+					edge[(axis+len(edge))%len(edge)] = uop.N(1)
+				}
 				var err error
+				for i, u := range parts {
+					if len(u.Shape()) > 0 {
+						continue
+					}
+					if parts[i], err = tensor.Expand(u, edge); err != nil {
+						return nil, err
+					}
+				}
 				if x, err = tensor.Cat(parts, a.axis("axis")); err != nil {
 					return nil, err
 				}

@@ -38,7 +38,7 @@ def pad(
     if mode in ("reflect", "symmetric", *_MODES):
         return x.pad(widths, mode=_MODES.get(mode, mode))
     if mode == "constant" and not isinstance(constant_values, (list, tuple, Tensor, np.ndarray)):
-        return x.pad(widths, value=constant_values)
+        return x.pad(widths, value=constant_values).cast(x.dtype)
     values = {"constant": constant_values, "linear_ramp": end_values}
     if mode not in values and mode not in _STATISTICS:
         modes = ", ".join(
@@ -80,5 +80,5 @@ def _margin(x: Tensor, axis: int, mode: str, n: int, given: Any, behind: bool) -
         ramp = ramp if x.is_floating_point() else ramp.floor()
         return ramp.cast(x.dtype)
     r: Tensor = getattr(_operations, _STATISTICS[mode])(edge, axis, keepdims=True)
-    r = r if r.dtype == x.dtype or x.is_floating_point() else r.round()
+    r = r if x.dtype in (r.dtype, "bool") or x.is_floating_point() else r.round()
     return r.cast(x.dtype).expand(shape)
