@@ -389,11 +389,7 @@ func (pl *planner) blocks(p *Band, vec, rows *Axis, acc []analysis.Access) {
 		if tilesAcross <= most && len(walks) == 0 && pl.rowsCostMore(p) {
 			threads, rowThreads = 1, threads
 		}
-		group := balancedBlock(tilesAcross, most, threads)
-		if p.MultiPass == nil && (inside || len(walks) == 0) && near && len(p.RowPacks) == 0 && tilesDown*k*rows.Tile()*element <= pl.m.L2/2 {
-			group = 1 // all rows stream through while the columns of a tile stay in L1
-		}
-		vec.Group = p.want.or(knobColumnBlock, group, tilesAcross)
+		vec.Group = p.want.or(knobColumnBlock, balancedBlock(tilesAcross, most, threads), tilesAcross)
 		if inside && early && tilesDown <= mostRows {
 			pl.blockRows(p, tilesDown, mostRows, rowThreads)
 		}
