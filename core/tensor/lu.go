@@ -218,7 +218,9 @@ func matrixInverse(a *uop.UOp) *uop.UOp {
 		x := flattened(a)
 		r = likeStack(factoredFunction("inverse", nil, 1, x, inRows(x), nil, func(f factored, _ []*uop.UOp) []*uop.UOp {
 			if inRows(x) {
-				return []*uop.UOp{f.solved(identityLike(x, n), true)}
+				y := lowerInverse(transpose(f.upper, -2, -1), false)
+				y = triangularSolve(transpose(f.lower, -2, -1), y, true, true)
+				return []*uop.UOp{gather(y, 1, expand(inversePermutations(unsqueeze(f.pivots, -1)), y.Shape()))}
 			}
 			y := cast(eq(unsqueeze(f.pivots, -1), count0(a.Graph(), n)), a.DType)
 			return []*uop.UOp{triangularSolve(f.upper, triangularSolve(f.lower, y, false, true), true, false)}
