@@ -49,7 +49,7 @@ const (
 	SiblingContracts   // one of two siblings is a matrix product or convolution
 	EpilogueLoops      // the epilogue of a product has other loops than the product
 	EpilogueStores     // the epilogue of a product has too many outputs
-	NoStreamedLoad     // siblings share no load that streams through the whole iteration space
+	NothingShared      // siblings share no load that streams through the whole iteration space, and no costly function of all positions
 	ShortRuns          // an innermost loop would jump through memory
 	TooManyBuffers
 	TooLarge     // too many operations: merging would take too long
@@ -81,7 +81,7 @@ var reasons = [...]string{
 	Hazard: "reads what another iteration overwrites", Dependent: "one needs the other", HostOnly: "one runs on the host", ConsumerContracts: "the consumer is a contraction",
 	ProducerScatters: "the producer scatters its terms",
 	ConsumerScatters: "the consumer scatters its terms", ContractionReduced: "the consumer reduces a contraction", SiblingContracts: "one is a contraction", EpilogueLoops: "the epilogue has other loops",
-	EpilogueStores: "too many outputs for an epilogue", NoStreamedLoad: "no streamed load in common", ShortRuns: "innermost loop is not contiguous",
+	EpilogueStores: "too many outputs for an epilogue", NothingShared: "no streamed load and no costly function in common", ShortRuns: "innermost loop is not contiguous",
 	TooManyBuffers: "too many buffers", TooLarge: "too many operations", FewRows: "too few rows for the threads", Recompute: "too much recomputation",
 	ShortRows: "reductions of short rows wait for each other", RowTooLarge: "row does not fit the cache", FitsCache: "all rows fit the cache", NoBlock: "no block of rows fits",
 	RowsNeedAll: "rows have no loops of their own", RowsStored: "no memory for a block of rows", FewTableRows: "too few rows to scatter",

@@ -175,17 +175,24 @@ func TestReasons(t *testing.T) {
 			x := g.in(64, 128)
 			return []*uop.UOp{x.Exp2(), x.Sin()}
 		}},
+		{"siblings", fuse.Pays, func(g graph) []*uop.UOp { // two sums of a function of all pairs
+			all := uop.ShapeOf(64, 128)
+			x, y := g.in(64, 1).Expand(all), g.in(1, 128).Expand(all)
+			kernel := x.Sub(y).Sin()
+			return []*uop.UOp{kernel.ReduceAxes(uop.Add, 1), kernel.Mul(y).ReduceAxes(uop.Add, 1)}
+		}},
 		{"siblings", fuse.Dependent, func(g graph) []*uop.UOp {
 			return []*uop.UOp{softmax(g.in(64, 128), 0)}
 		}},
-		{"siblings", fuse.NoStreamedLoad, func(g graph) []*uop.UOp {
+		{"siblings", fuse.NothingShared, func(g graph) []*uop.UOp {
 			bias := g.in(128)
 			wide := bias.Reshape(uop.ShapeOf(1, 128)).Expand(uop.ShapeOf(64, 128))
 			return []*uop.UOp{g.in(64, 128).Add(wide), bias.Exp2()}
 		}},
-		{"siblings", fuse.SiblingContracts, func(g graph) []*uop.UOp {
-			x := g.in(64, 32)
-			return []*uop.UOp{times(x, g.in(48, 32)), x.Exp2()}
+		{"siblings", fuse.SiblingContracts, func(g graph) []*uop.UOp { // two sums of cheap functions of all pairs
+			all := uop.ShapeOf(64, 128)
+			x, y, z := g.in(64, 1).Expand(all), g.in(1, 128).Expand(all), g.in(1, 128).Expand(all)
+			return []*uop.UOp{x.Mul(y).Mul(z).ReduceAxes(uop.Add, 1), x.Add(y).Mul(z).ReduceAxes(uop.Max, 1)}
 		}},
 	} {
 		t.Run(c.pass+"/"+c.want.String(), func(t *testing.T) {

@@ -40,8 +40,6 @@ func (f *fuser) inSameLoops(i, j int, ordered bool) (c candidate, before, after 
 		return candidate{reason: Dependent}, nil, nil
 	case p.body == nil || k.body == nil:
 		return candidate{reason: Opaque}, nil, nil
-	case p.body.contraction() || k.body.contraction():
-		return candidate{reason: SiblingContracts}, nil, nil
 	}
 	before, after, ok := f.between(i, j)
 	if !ok {
@@ -66,8 +64,12 @@ func (f *fuser) join(a, b *body) candidate {
 	}
 	outer, inner = outer.with(m, nil), inner.with(nil, inner.loops) // simplifies both, so that equal loads are interned
 	out := f.shareReductionLoops(&body{loops: inner.loops, stores: append(slices.Clone(outer.stores), inner.stores...)})
-	if !sharesStreamedLoad(out, len(outer.stores)) {
-		return candidate{reason: NoStreamedLoad}
+	shared := f.sharesFunction(out, len(outer.stores))
+	switch {
+	case !shared && (a.contraction() || b.contraction()):
+		return candidate{reason: SiblingContracts}
+	case !shared && !sharesStreamedLoad(out, len(outer.stores)):
+		return candidate{reason: NothingShared}
 	}
 	return f.evaluate(out, valuesOf(m), before, false)
 }
@@ -130,17 +132,34 @@ func (f *fuser) splitLike(b, like *body) *body {
 // sharesStreamedLoad reports whether the first n stores and the others share a load that streams through the whole iteration
 // space. In a multi-pass body the row is in the cache, so the load may be in another loop.
 func sharesStreamedLoad(b *body, n int) bool {
-	first, rest := &body{stores: b.stores[:n], loops: b.loops}, &body{stores: b.stores[n:], loops: b.loops}
-	all, cached := b.iterations(), b.multiPass()
-	if first.iterations() != rest.iterations() {
-		return false
-	}
+	first, rest, all := b.parts(n)
+	cached := b.multiPass()
 	for _, x := range first.loads() {
 		for _, y := range rest.loads() {
-			if x == y && volume(x.Ranges()) == all || cached && slotOf(x) == slotOf(y) && volume(x.Ranges()) == all && volume(y.Ranges()) == all {
+			if volume(x.Ranges()) == all && (x == y || cached && slotOf(x) == slotOf(y) && volume(y.Ranges()) == all) {
 				return true
 			}
 		}
 	}
 	return false
+}
+
+// sharesFunction reports whether the first n stores and the others share a costly function of all positions of the iteration space,
+// such as the quotients of all pairs of two vectors.
+func (f *fuser) sharesFunction(b *body, n int) bool {
+	first, rest, all := b.parts(n)
+	values, others := first.values(), rest.values()
+	work := f.o.Machine.workOfValues(values)
+	return slices.ContainsFunc(values, func(u *uop.UOp) bool {
+		return work[u] >= commonWork && u.DType.IsFloat() && volume(u.Ranges()) == all && slices.Contains(others, u)
+	})
+}
+
+// parts are bodies of the first n stores and of the others, and the number of iterations if both have the same, else -1.
+func (b *body) parts(n int) (first, rest *body, iterations int64) {
+	first, rest = &body{stores: b.stores[:n], loops: b.loops}, &body{stores: b.stores[n:], loops: b.loops}
+	if iterations = b.iterations(); first.iterations() != rest.iterations() {
+		iterations = -1
+	}
+	return first, rest, iterations
 }
