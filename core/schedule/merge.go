@@ -151,50 +151,113 @@ func (s *Schedule) fuseLoopKernels(l *Loop) (merged *Kernel, reason string) {
 	return merged, ""
 }
 
-// withoutUnchanged shortens loops of a kernel over elements that keep their values: with x[i] = where(j < i, y, x[i]) in iteration j, those
-// from j + 1 on are computed, with where(i < j, y, x[i]) those below j. Loops over a batch stay.
+// withoutUnchanged shortens loops of a kernel over elements that keep their values, and over terms of a sum that are 0: with
+// x[i] = where(j < i, y, x[i]) in iteration j, those from j + 1 on are computed, with where(i < j, y, x[i]) those below j. Each comparison of
+// a conjunction may shorten a loop. Loops over a batch stay.
 func withoutUnchanged(kernel *uop.UOp, variable string, across loopsAcross) *uop.UOp {
 	ends := slices.Clone(kernel.Src)
 	for k, end := range ends {
-		if end.Op != uop.End || end.Src[0].Op != uop.Store {
+		for end.Op == uop.End && end.Src[0].Op == uop.Store {
+			store := end.Src[0]
+			old := func(u *uop.UOp) bool { return u.Op == uop.Index && slices.Equal(u.Src, store.Src[0].Src) }
+			s := shortened(store.Src[1], old, end.Src[1:], variable, across)
+			if s == nil {
+				break
+			}
+			end = s.of(end, store.With(store.Src[0], s.value))
+		}
+		ends[k] = end
+	}
+	kernel = kernel.With(ends...)
+	sums := map[*uop.UOp][]*uop.UOp{} // of each loop
+	for _, u := range kernel.Toposort() {
+		if u.Op == uop.Reduce {
+			for _, r := range u.Src[1:] {
+				sums[r] = append(sums[r], u)
+			}
+		}
+	}
+	m := rewrite.Map{}
+	for _, of := range sums {
+		sum := of[0]
+		if len(of) > 1 || sum.Arg != uop.OpArg(uop.Add) {
 			continue
 		}
-		store := end.Src[0]
-		v := store.Src[1]
-		if v.Op != uop.Where || v.Src[2].Op != uop.Index || !slices.Equal(v.Src[2].Src, store.Src[0].Src) || v.Src[0].Op != uop.CmpLt {
+		none := func(u *uop.UOp) bool { return u.IsConst(uop.Int(0)) }
+		if s := shortened(sum.Src[0], none, sum.Src[1:], variable, across); s != nil {
+			m[sum] = s.of(sum, s.value)
+		}
+	}
+	return rewrite.Substitute(kernel, m)
+}
+
+// shorterLoop is a loop in place of the loop r, its position in r, and the value that is computed in it.
+type shorterLoop struct{ r, rest, position, value *uop.UOp }
+
+// of is a statement with the loop r, with the shorter one around a part of it.
+func (s *shorterLoop) of(statement, part *uop.UOp) *uop.UOp {
+	src := slices.Clone(statement.Src)
+	src[0] = rewrite.Substitute(part, rewrite.Map{s.r: s.position})
+	src[slices.Index(src, s.r)] = s.rest
+	return statement.With(src...)
+}
+
+// shortened is one of some loops without the iterations in which a value is none that counts, as it is a choice whose condition compares the
+// loop with a function of a variable; nil if there is none. The rest of the condition stays in the value.
+func shortened(v *uop.UOp, isNone func(*uop.UOp) bool, loops []*uop.UOp, variable string, across loopsAcross) *shorterLoop {
+	if v.Op != uop.Where {
+		return nil
+	}
+	value, none, otherwise := v.Src[1], v.Src[2], false
+	clauses := v.Src[0].SplitUOp(uop.And)
+	if isNone(value) && len(clauses) == 1 {
+		value, none, otherwise = none, value, true
+	}
+	if !isNone(none) {
+		return nil
+	}
+	for k, c := range clauses {
+		negated := otherwise
+		if c.Op == uop.CmpNe && c.Src[1].IsConst(uop.BoolConst(true)) {
+			c, negated = c.Src[0], !negated
+		}
+		if c.Op != uop.CmpLt {
 			continue
 		}
-		left, right := withoutCasts(v.Src[0].Src[0]), withoutCasts(v.Src[0].Src[1])
-		r, limit, below := right, left, false
+		from := int64(1)
+		if negated {
+			from = 0
+		}
+		left, right := withoutCasts(c.Src[0]), withoutCasts(c.Src[1])
+		r, limit, above := right, left, !negated
 		if left.Op == uop.Range {
-			r, limit, below = left, right, true
+			r, limit, above = left, right, negated
 		}
-		at := slices.Index(end.Src, r)
-		if _, isAcross := across[r]; at < 1 || isAcross || !countsBy(limit, variable) {
+		if _, isAcross := across[r]; !slices.Contains(loops, r) || isAcross || r.Src[0].Op != uop.ConstOp || !countsBy(limit, variable) {
 			continue
 		}
 		n := r.Src[0].ConstVal().I()
-		lo, hi := limit.Bounds()
-		most := n - 1 - lo.I()
-		if below {
-			most = hi.I()
+		limit = limit.Cast(uop.IndexT)
+		first, length := limit.Graph().Const(uop.IndexT, uop.Int(0)), limit.AddInt(1-from)
+		if above {
+			first = limit.AddInt(from)
+			length = first.Neg().AddInt(n)
 		}
-		if lo.I() < 0 || hi.I() >= n || most < 2 { // a loop of at most one iteration counts as one of one
+		if lo, hi := length.Bounds(); lo.I() < 0 || hi.I() > n || hi.I() < 2 { // a loop of at most one iteration counts as one of one
 			continue
 		}
-		limit = limit.Cast(uop.IndexT)
-		length, from := limit, limit.Graph().Const(uop.IndexT, uop.Int(0))
-		if !below {
-			from = limit.AddInt(1)
-			length = from.Neg().AddInt(n)
+		s := &shorterLoop{r: r, rest: r.With(length), value: value}
+		s.position = first.Add(s.rest)
+		if others := slices.Delete(clauses, k, k+1); len(others) > 0 {
+			all := others[0]
+			for _, c := range others[1:] {
+				all = all.And(c)
+			}
+			s.value = all.Where(value, none)
 		}
-		rest := r.With(length)
-		src := slices.Clone(end.Src)
-		src[0] = rewrite.Substitute(store.With(store.Src[0], v.Src[1]), rewrite.Map{r: from.Add(rest)})
-		src[at] = rest
-		ends[k] = end.With(src...)
+		return s
 	}
-	return kernel.With(ends...)
+	return nil
 }
 
 // countsBy reports whether an integer is a function of a variable alone.
@@ -204,7 +267,7 @@ func countsBy(u *uop.UOp, variable string) bool {
 		switch {
 		case v.Op == uop.DefineVar && v.Arg.(uop.VarArg).Name == variable:
 			found = true
-		case v.Op != uop.ConstOp && v.Op != uop.Add && v.Op != uop.Mul && v.Op != uop.Cast:
+		case v.Op != uop.ConstOp && v.Op != uop.Add && v.Op != uop.Mul && v.Op != uop.Idiv && v.Op != uop.Cast:
 			return false
 		}
 	}

@@ -46,6 +46,58 @@ func TestWithoutUnchanged(t *testing.T) {
 	}
 }
 
+// A conjunction leaves out rows and columns, and a sum the terms that are 0, for comparisons in either direction.
+func TestShorterSumsAndConjunctions(t *testing.T) {
+	const n = 16
+	g := symbolic.NewGraph()
+	param := func(i int) *uop.UOp { return g.New(uop.Param, uop.Float32.Ptr(n*n, uop.Global), nil, uop.Num(i), nil) }
+	x, y := param(0), param(1)
+	zero := g.Const(uop.Float32, uop.Float(0))
+	j := g.Variable("j", uop.Int(0), uop.Int(n-1), uop.Int32)
+	from := j.Idiv(g.Const(uop.Int32, uop.Int(8))).MulInt(8)
+	lengths := func(kernel *uop.UOp) (out []*uop.UOp) {
+		for _, u := range withoutUnchanged(kernel, "j", nil).Toposort() {
+			if u.Op == uop.Range {
+				out = append(out, u.Src[0])
+			}
+			if u.Op == uop.Where {
+				t.Errorf("a choice is left:\n%s", kernel.Dump())
+			}
+		}
+		return out
+	}
+	r, c := g.Range(uop.N(n), uop.AxisLoop, 0), g.Range(uop.N(n), uop.AxisLoop, 1)
+	at := r.MulInt(n).Add(c)
+	notBefore := func(r *uop.UOp) *uop.UOp { return r.Cast(uop.Int32).Lt(from).Not() }
+	both := notBefore(r).And(notBefore(c)).Where(y.IndexBy(at), x.IndexBy(at))
+	k := g.Range(uop.N(n), uop.AxisReduceT, 1)
+	term := y.IndexBy(r.MulInt(n).Add(k))
+	sum := func(v *uop.UOp) *uop.UOp { return x.IndexPtr(r).Store(v.ReduceOver(uop.Add, k)).EndRanges(r) }
+	for _, test := range []struct {
+		name   string
+		kernel *uop.UOp
+		loops  int
+	}{
+		{"rows and columns", x.IndexPtr(at).Store(both).EndRanges(r, c), 2},
+		{"terms from a position on", sum(notBefore(k).Where(term, zero)), 1},
+		{"0 before a position", sum(k.Cast(uop.Int32).Lt(from).Where(zero, term)), 1},
+	} {
+		shorter := 0
+		for _, length := range lengths(g.Sink(nil, test.kernel)) {
+			if lo, hi := length.Bounds(); length.Op != uop.ConstOp && lo == uop.Int(n-8) && hi == uop.Int(n) {
+				shorter++
+			}
+		}
+		if shorter != test.loops {
+			t.Errorf("%s: %d loops of 8 to 16 iterations, expected %d", test.name, shorter, test.loops)
+		}
+	}
+	maximum := g.Sink(nil, x.IndexPtr(r).Store(notBefore(k).Where(term, zero).ReduceOver(uop.Max, k)).EndRanges(r))
+	if withoutUnchanged(maximum, "j", nil) != maximum {
+		t.Error("a maximum leaves out terms that are 0")
+	}
+}
+
 // Each kernel of a loop of several is shorter, one beside it is not, nor one of a device without such loops.
 func TestShortened(t *testing.T) {
 	const n = 8

@@ -12,32 +12,8 @@ import (
 
 // bidiagonal is a stack of s upper bidiagonal matrices, and the reflections that made them.
 type bidiagonal struct {
-	diagonal, beside *uop.UOp      // (s, n): the diagonal, and the superdiagonal with 0 as its last element
-	columns, rows    []reflections // of columns and of rows, one of each for a panel
-	starts           []int64       // the first row and column of each panel
-}
-
-// bidiagonalised makes square matrices a (s, n, n), n > 1, bidiagonal.
-func bidiagonalised(a *uop.UOp) bidiagonal {
-	_, n, _ := sizes(a)
-	width := panelSize(n)
-	var t bidiagonal
-	var diagonals, besides []*uop.UOp
-	for at := int64(0); at < n-1; at += width {
-		w, m := min(width, n-1-at), n-at
-		var left, right, tau, pi *uop.UOp
-		a, left, tau, right, pi = bidiagonalPanel(a, w)
-		t.columns, t.rows = append(t.columns, reflections{left, merged(left, tau)}), append(t.rows, reflections{right, merged(right, pi)})
-		t.starts = append(t.starts, at)
-		if at+w == n-1 {
-			w = m
-		}
-		var d, b *uop.UOp
-		d, b, a = takenDiagonals(a, w)
-		diagonals, besides = append(diagonals, d), append(besides, b)
-	}
-	t.diagonal, t.beside = sideBySide(diagonals, 1), sideBySide(besides, 1)
-	return t
+	diagonal, beside *uop.UOp // (s, n): the diagonal, and the superdiagonal with 0 as its last element
+	columns, rows    []panel  // the reflections of columns and of rows
 }
 
 // reflector is the Householder reflection I - tau v vᵀ that makes the elements of x after a position 0. v is 1 at the position and 0
@@ -52,33 +28,39 @@ func reflector(x, head, below, position *uop.UOp, at operand) (v, tau *uop.UOp) 
 	return v, where(some, div(sub(beta, head), where(some, beta, 1)), 0)
 }
 
-// bidiagonalPanel makes the first count columns and rows of a (s, n, n) bidiagonal: columns become 0 below the diagonal, rows 0 right of
-// the superdiagonal. The greatest element of a must be near 1. left and right (s, count, n) are the reflectors of columns and of rows,
-// tau and pi (s, count, 1) their factors.
-func bidiagonalPanel(a *uop.UOp, count int64) (rest, left, tau, right, pi *uop.UOp) {
+// bidiagonalised makes square matrices a (s, n, n), n > 1, bidiagonal: columns become 0 below the diagonal, rows 0 right of the superdiagonal.
+// The greatest element of a must be near 1. Rows and columns that are done are left out.
+func bidiagonalised(a *uop.UOp) bidiagonal {
 	stack, n, _ := sizes(a)
+	count, m := n-1, ceil64(n, bandStep)*bandStep
+	a = padTo(a, uop.ShapeOf(stack, m, m))
 	zeros := func(rows, columns int64) *uop.UOp { return zeros(a, a.DType, stack, rows, columns) }
-	position := count0(a.Graph(), n)
-	down := unsqueeze(position, -1)
-	states := []*uop.UOp{a, zeros(count, n), zeros(count, 1), zeros(count, n), zeros(count, 1),
-		zeros(1, 1), zeros(1, 1), zeros(n, 1), zeros(1, 1), zeros(1, n), zeros(1, n), zeros(1, n), zeros(n, 1)}
+	across := count0(a.Graph(), m)
+	down := unsqueeze(across, -1)
+	states := []*uop.UOp{a, zeros(count, m), zeros(count, 1), zeros(count, m), zeros(count, 1),
+		zeros(1, 1), zeros(1, 1), zeros(m, 1), zeros(1, 1), zeros(1, m), zeros(1, m), zeros(1, m), zeros(m, 1)}
 	r := loop{"column", count, false}.run(states, nil, func(b *loopBody, j uop.Sint, s, _ []*uop.UOp) {
 		a, left, taus, right, pis := s[0], s[1], s[2], s[3], s[4]
 		head, below, v, tau, y, row, u, x := s[5], s[6], s[7], s[8], s[9], s[10], s[11], s[12]
-		here, next := sizeLike(a, j), sizeLike(a, j.Add(uop.N(1)))
+		here, next, from := sizeLike(a, j), sizeLike(a, j.Add(uop.N(1))), undone(a, j)
+		rows, columns := ge(down, from), ge(across, from)
 		column := block(a, 2, j, 1)
 		b.do(head.AssignTo(block(column, 1, j, 1)), below.AssignTo(sum(where(gt(down, here), square(column), 0), []int{-2}, true)))
 		reflect, factor := reflector(column, head, below, down, here)
 		b.do(v.AssignTo(reflect), tau.AssignTo(factor))
-		b.do(y.AssignTo(mul(tau, sum(mul(a, v), []int{-2}, true))), block(left, 1, j, 1).AssignTo(transpose(v, -2, -1)), block(taus, 1, j, 1).AssignTo(tau))
+		b.do(block(left, 1, j, 1).AssignTo(transpose(v, -2, -1)), block(taus, 1, j, 1).AssignTo(tau))
+		b.do(y.AssignTo(where(columns, mul(tau, sum(where(rows, mul(a, v), 0), []int{-2}, true)), y)))
 		b.do(row.AssignTo(sub(block(a, 1, j, 1), y)))
-		b.do(head.AssignTo(sum(where(eq(position, next), row, 0), []int{-1}, true)), below.AssignTo(sum(where(gt(position, next), square(row), 0), []int{-1}, true)))
-		reflect, factor = reflector(row, head, below, position, next)
+		b.do(head.AssignTo(sum(where(eq(across, next), row, 0), []int{-1}, true)), below.AssignTo(sum(where(gt(across, next), square(row), 0), []int{-1}, true)))
+		reflect, factor = reflector(row, head, below, across, next)
 		b.do(u.AssignTo(reflect), tau.AssignTo(factor))
-		b.do(x.AssignTo(mul(tau, sum(mul(sub(a, mul(v, y)), u), []int{-1}, true))), block(right, 1, j, 1).AssignTo(u), block(pis, 1, j, 1).AssignTo(tau))
-		b.do(a.AssignTo(sub(sub(a, mul(v, y)), mul(x, u))))
+		b.do(block(right, 1, j, 1).AssignTo(u), block(pis, 1, j, 1).AssignTo(tau))
+		b.do(x.AssignTo(where(rows, mul(tau, sum(where(columns, mul(sub(a, mul(v, y)), u), 0), []int{-1}, true)), x)))
+		b.do(a.AssignTo(where(bitAnd(rows, columns), sub(sub(a, mul(v, y)), mul(x, u)), a)))
 	})
-	return r[0], r[1], r[2], r[3], r[4]
+	t := bidiagonal{columns: panelsOf(r[1], r[2], n), rows: panelsOf(r[3], r[4], n)}
+	t.diagonal, t.beside = bandOf(r[0], n)
+	return t
 }
 
 // conqueredBidiagonal is the singular value decomposition u diag(values) vᵀ of upper bidiagonal matrices with diagonals d (s, n) and
@@ -158,6 +140,6 @@ func svdDivided(a *uop.UOp) (u, s, vt *uop.UOp) {
 	scale := leadingPower(maxOf(abs(a), []int{-2, -1}, true))
 	t := bidiagonalised(div(a, scale).ContiguousOp())
 	u, s, v := conqueredBidiagonal(t.diagonal, t.beside)
-	vt = transpose(allReflected(v, t.rows, t.starts), -2, -1)
-	return allReflected(u, t.columns, t.starts), mul(s, squeeze(scale, -1)), vt
+	vt = transpose(allReflected(v, t.rows), -2, -1)
+	return allReflected(u, t.columns), mul(s, squeeze(scale, -1)), vt
 }

@@ -13,65 +13,77 @@ import (
 // to at least a rounding error, which is backward stable.
 
 // tridiagonal is a stack of symmetric tridiagonal matrices: the diagonals (s, n), the superdiagonals (s, n) with 0 as the last element,
-// and the reflections that made them, one for each panel, with the first row and column of the panel.
+// and the reflections that made them.
 type tridiagonal struct {
 	diagonal, beside *uop.UOp
-	panels           []reflections
-	starts           []int64
+	columns          []panel
 }
 
-// tridiagonalised makes symmetric matrices a (s, n, n), n > 2, tridiagonal.
-func tridiagonalised(a *uop.UOp) tridiagonal {
-	_, n, _ := sizes(a)
+// panel are the reflections of some columns, with zeros before element start.
+type panel struct {
+	reflections
+	start int64
+}
+
+// panelsOf are the reflections I - tau vᵀ v of count columns, that of column j with zeros before element j + 1, for the first n elements of
+// v (s, count, m) and tau (s, count, 1).
+func panelsOf(v, tau *uop.UOp, n int64) (panels []panel) {
+	_, count, _ := sizes(v)
 	width := panelSize(n)
-	var t tridiagonal
-	var diagonals, besides []*uop.UOp
-	for at := int64(0); at < n-2; at += width {
-		w := min(width, n-2-at)
-		m := n - at
-		var v, tau *uop.UOp
-		a, v, tau = tridiagonalPanel(a, w)
-		t.panels, t.starts = append(t.panels, reflections{v, merged(v, tau)}), append(t.starts, at)
-		if at+w == n-2 {
-			w = m
-		}
-		var d, b *uop.UOp
-		d, b, a = takenDiagonals(a, w)
-		diagonals, besides = append(diagonals, d), append(besides, b)
+	for at := int64(0); at < count; at += width {
+		w := min(width, count-at)
+		v, tau := block(block(v, 1, uop.N(at), w), 2, uop.N(at), n-at).ContiguousOp(), block(tau, 1, uop.N(at), w)
+		panels = append(panels, panel{reflections{v, merged(v, tau)}, at})
 	}
-	t.diagonal, t.beside = sideBySide(diagonals, 1), sideBySide(besides, 1)
-	return t
+	return panels
 }
 
-// takenDiagonals are the first w elements of the diagonal and of the superdiagonal of a (s, m, m), which is padded with 0, and a without
-// its first w rows and columns.
-func takenDiagonals(a *uop.UOp, w int64) (diagonals, above, rest *uop.UOp) {
-	stack, m, _ := sizes(a)
-	first := func(x *uop.UOp) *uop.UOp { return shrinkAxis(x, 1, uop.N(0), uop.N(w)) }
-	rest = shrinkAxis(shrinkAxis(a, 1, uop.N(w), uop.N(m)), 2, uop.N(w), uop.N(m)).ContiguousOp()
-	return first(diagonalOf(a)), first(padTo(diagonal(a, 1, -2, -1), uop.ShapeOf(stack, m))), rest
+// bandOf are the first n elements of the diagonal of a (s, m, m), and the n - 1 elements above them with a 0, both (s, n).
+func bandOf(a *uop.UOp, n int64) (own, above *uop.UOp) {
+	row := uop.ShapeOf(a.Shape()[0].N, n)
+	above = shrinkTo(diagonal(a, 1, -2, -1), uop.ShapeOf(row[0].N, n-1))
+	return shrinkTo(diagonalOf(a), row).ContiguousOp(), padTo(above, row).ContiguousOp()
 }
 
-// tridiagonalPanel makes the first count rows and columns of a (s, n, n) tridiagonal. The greatest element of a must be near 1.
-// v (s, count, n) are the reflectors and tau (s, count, 1) their factors.
-func tridiagonalPanel(a *uop.UOp, count int64) (rest, v, tau *uop.UOp) {
+// bandStep is the number of rows and columns that a reduction to a band leaves out at once, once they are done: as long as a line of the cache.
+const bandStep = 8
+
+// undone is the first row and column that step j of a reduction of a to a band computes: 0 for small matrices, whose steps are one kernel.
+func undone(a *uop.UOp, j uop.Sint) operand {
+	if _, n, _ := sizes(a); n <= 2*blockSize {
+		return 0
+	}
+	return sizeLike(a, j.Div(uop.N(bandStep)).Mul(uop.N(bandStep)))
+}
+
+// tridiagonalised makes symmetric matrices a (s, n, n), n > 2, tridiagonal. The greatest element of a must be near 1. The reflection
+// I - tau v vᵀ of a column changes a to a - v wᵀ - w vᵀ with w = p - c v, p = tau a v and c = tau vᵀ p / 2. Rows and columns that are
+// done are left out.
+func tridiagonalised(a *uop.UOp) tridiagonal {
 	stack, n, _ := sizes(a)
+	count, m := n-2, ceil64(n, bandStep)*bandStep
+	a = padTo(a, uop.ShapeOf(stack, m, m))
 	zeros := func(rows, columns int64) *uop.UOp { return zeros(a, a.DType, stack, rows, columns) }
-	columns := count0(a.Graph(), n)
-	states := []*uop.UOp{a, zeros(count, n), zeros(count, 1), zeros(1, 1), zeros(1, 1), zeros(1, n), zeros(1, 1), zeros(n, 1), zeros(1, 1)}
+	columns := count0(a.Graph(), m)
+	rows := unsqueeze(columns, -1)
+	states := []*uop.UOp{a, zeros(count, m), zeros(count, 1), zeros(1, 1), zeros(1, 1), zeros(1, m), zeros(1, 1), zeros(m, 1), zeros(1, 1)}
 	r := loop{"column", count, false}.run(states, nil, func(b *loopBody, j uop.Sint, s, _ []*uop.UOp) {
 		a, all, factors, head, below, v, tau, p, c := s[0], s[1], s[2], s[3], s[4], s[5], s[6], s[7], s[8]
-		next := sizeLike(a, j.Add(uop.N(1)))
+		next, from := sizeLike(a, j.Add(uop.N(1))), undone(a, j)
 		x := block(a, 1, j, 1)
 		b.do(head.AssignTo(sum(where(eq(columns, next), x, 0), []int{-1}, true)), below.AssignTo(sum(where(gt(columns, next), square(x), 0), []int{-1}, true)))
 		reflect, factor := reflector(x, head, below, columns, next)
 		b.do(v.AssignTo(reflect), tau.AssignTo(factor))
-		b.do(p.AssignTo(mul(tau, sum(mul(a, v), []int{-1}, true))), block(all, 1, j, 1).AssignTo(v), block(factors, 1, j, 1).AssignTo(tau))
+		b.do(block(all, 1, j, 1).AssignTo(v), block(factors, 1, j, 1).AssignTo(tau))
+		b.do(p.AssignTo(where(ge(rows, from), mul(tau, sum(where(ge(columns, from), mul(a, v), 0), []int{-1}, true)), p)))
 		b.do(c.AssignTo(mul(mul(tau, 0.5), sum(mul(v, transpose(p, -2, -1)), []int{-1}, true))))
 		column := transpose(v, -2, -1)
-		b.do(a.AssignTo(sub(sub(a, mul(column, sub(transpose(p, -2, -1), mul(c, v)))), mul(sub(p, mul(c, column)), v))))
+		less := add(mul(column, sub(transpose(p, -2, -1), mul(c, v))), mul(sub(p, mul(c, column)), v))
+		b.do(a.AssignTo(where(bitAnd(ge(rows, from), ge(columns, from)), sub(a, less), a)))
 	})
-	return r[0], r[1], r[2]
+	t := tridiagonal{columns: panelsOf(r[1], r[2], n)}
+	t.diagonal, t.beside = bandOf(r[0], n)
+	return t
 }
 
 // secularIterations are enough iterations to find the roots of a secular equation with any poles and weights; most end after five to eight.
@@ -297,18 +309,17 @@ func eighDivided(a *uop.UOp) (values, vectors *uop.UOp) {
 	scale := leadingPower(maxOf(abs(a), []int{-2, -1}, true))
 	t := tridiagonalised(div(a, scale).ContiguousOp())
 	values, vectors = conquered(t.diagonal, t.beside)
-	return mul(values, squeeze(scale, -1)), allReflected(vectors, t.panels, t.starts)
+	return mul(values, squeeze(scale, -1)), allReflected(vectors, t.columns)
 }
 
-// allReflected are the columns of x (s, n, n) after the reflections of panels, the last ones first; those of a panel are of rows from its start on.
-func allReflected(x *uop.UOp, panels []reflections, starts []int64) *uop.UOp {
+// allReflected are the columns of x (s, n, n) after the reflections of panels, the last ones first.
+func allReflected(x *uop.UOp, panels []panel) *uop.UOp {
 	n := x.Shape()[1].N
-	for i, by := range slices.Backward(panels) {
-		at := starts[i]
-		part := shrinkAxis(x, 1, uop.N(at), uop.N(n))
+	for _, by := range slices.Backward(panels) {
+		part := shrinkAxis(x, 1, uop.N(by.start), uop.N(n))
 		part = sub(part, dot(transpose(by.v, -2, -1), dot(by.w, dot(by.v, part, nil), nil), nil))
-		if at > 0 {
-			part = cat([]*uop.UOp{shrinkAxis(x, 1, uop.N(0), uop.N(at)), part}, 1)
+		if by.start > 0 {
+			part = cat([]*uop.UOp{shrinkAxis(x, 1, uop.N(0), uop.N(by.start)), part}, 1)
 		}
 		x = part.ContiguousOp()
 	}

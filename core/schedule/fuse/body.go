@@ -33,6 +33,13 @@ type store struct {
 
 func (s *store) index() *uop.UOp { return s.at.Src[1] }
 
+// keepsElements reports whether a store chooses between a new value and the old one of each element.
+func (s *store) keepsElements() bool {
+	return s.value.Op == uop.Where && slices.ContainsFunc(s.value.Src[1:], func(u *uop.UOp) bool {
+		return u.Op == uop.Index && slices.Equal(u.Src, s.at.Src)
+	})
+}
+
 // fusible are the operations that the body of a kernel may consist of; others make it opaque.
 var fusible = uop.GroupElementwise.Union(uop.Ops(uop.ConstOp, uop.Range, uop.Param, uop.Index, uop.Reduce, uop.DefineVar,
 	uop.Store, uop.End, uop.Sink))

@@ -80,6 +80,9 @@ func (f *fuser) rowFunctionsOf(b *body, again bool) *rowFunctions {
 	shared := map[*uop.UOp]bool{}
 	var reads, writes slotSet
 	for _, s := range b.stores {
+		if s.keepsElements() {
+			return nil // the loop may do without those, and without their sums
+		}
 		if ofRow[s.value] && s.value.Op != uop.Reduce && sameSet(s.loops, b.loopsOf(s.value)) && sameRows(s.loops) {
 			c.stores, c.rows = append(c.stores, s), s.loops
 			continue
