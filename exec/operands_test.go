@@ -46,6 +46,15 @@ var gatherings = []struct {
 		x := m.ok(tensor.Flip(m.ok(tensor.Roll(m.ok(tensor.Transpose(m.in(64, 64), 0, 1)), []int64{5}, []int{1})), 1))
 		return m.stores(m.ok(tensor.Max(m.ok(tensor.Unfold(x, 1, 4, 2)), []int{-1}, false)))
 	}},
+	{"factors of columns that are looked up", 2, func(m model) []*uop.UOp {
+		factors := m.ok(tensor.IndexSelect(m.in(1, 40), 1, m.classes(300)))
+		return m.stores(m.ok(tensor.Mul(m.in(200, 1), factors)))
+	}},
+	{"gradients of logarithms of sums that are looked up", 0, func(m model) []*uop.UOp {
+		x := m.in(40, 96)
+		y := m.ok(tensor.IndexSelect(m.ok(tensor.LogSoftmax(x, 1)), 0, m.classes(64)))
+		return m.stores(m.grads(m.ok(tensor.Sum(m.ok(tensor.Mul(y, y)), nil, false)), nil, x)[0])
+	}},
 }
 
 func TestOperandsAreStoredInOrder(t *testing.T) {

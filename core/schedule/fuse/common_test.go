@@ -7,13 +7,13 @@ import (
 	"polygrad/core/uop"
 )
 
-// A function that several kernels compute, of a row of every other element or of rolled rows, is stored for all of them if it takes more
+// A function that several kernels compute, of a row of every third element or of rolled rows, is stored for all of them if it takes more
 // operations than memory.
 func TestCommonFunctionsAreStored(t *testing.T) {
-	everyOther := func(x *uop.UOp) *uop.UOp {
+	everyThird := func(x *uop.UOp) *uop.UOp {
 		s := x.Shape()
-		x = x.Reshape(uop.ShapeOf(s[0].N, s[1].N/2, 2))
-		return x.Shrink([]uop.Pair{{Hi: s[0]}, {Hi: uop.N(s[1].N / 2)}, {Hi: uop.N(1)}}).Reshape(uop.ShapeOf(s[0].N, s[1].N/2))
+		x = x.Reshape(uop.ShapeOf(s[0].N, s[1].N/3, 3))
+		return x.Shrink([]uop.Pair{{Hi: s[0]}, {Hi: uop.N(s[1].N / 3)}, {Hi: uop.N(1)}}).Reshape(uop.ShapeOf(s[0].N, s[1].N/3))
 	}
 	for _, c := range []struct {
 		name      string
@@ -32,7 +32,7 @@ func TestCommonFunctionsAreStored(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			g := newGraph(t)
-			s, ds := g.decided(options, softmax(c.function(everyOther(g.in(192, 384))), 1))
+			s, ds := g.decided(options, softmax(c.function(everyThird(g.in(192, 384))), 1))
 			if stored := decided(ds, "store common", fuse.Pays); stored != c.stored {
 				t.Errorf("stored: %v, expected %v", stored, c.stored)
 			}
@@ -40,6 +40,16 @@ func TestCommonFunctionsAreStored(t *testing.T) {
 				t.Errorf("%d sines, expected %d", n, c.functions)
 			}
 		})
+	}
+}
+
+// The loops over rows of every other element are merged: vectors load them as pairs.
+func TestEveryOtherElementIsARow(t *testing.T) {
+	g := newGraph(t)
+	pairs := g.in(64, 96).Reshape(uop.ShapeOf(64, 48, 2))
+	x := pairs.Shrink([]uop.Pair{{Hi: uop.N(64)}, {Hi: uop.N(48)}, {Hi: uop.N(1)}}).Reshape(uop.ShapeOf(64, 48))
+	if s, _ := g.decided(options, softmax(x, 1)); len(s.Kernels) != 1 {
+		t.Errorf("%d kernels, expected 1", len(s.Kernels))
 	}
 }
 

@@ -44,25 +44,34 @@ func (f *fuser) operandsFirst(g *group) (best []*group) {
 		return nil
 	}
 	next := nextElement(stores)
-	operands := gathered(stores, next)
+	functions := lookedUpFunctions(stores, next)
+	operands := append(functions, gathered(stores, next)...)
 	if len(operands) == 0 {
 		return nil
 	}
 	whole, oneByOne, ok := f.cycles([]*group{g})
-	if !ok || oneByOne < whole*(1-sureGain) {
+	lane := 0.0
+	for _, u := range functions {
+		lane += oneLane(u)
+	}
+	if whole += lane; !ok || oneByOne+lane < whole*(1-sureGain) {
 		return nil
 	}
 	iterations := iterationsOf(stores)
 	costs, reason, gain := Costs{SavedCycles: whole}, Recompute, sureGain
 	before, after := f.slots, f.slots
-	for _, u := range operands {
+	for i := range 2 * len(operands) { // for each position of what is looked up, or for each look-up
+		u, lookups := operands[i/2], i%2 == 0
 		f.slots = before
-		first, read, elements := f.storedFirst(u, next)
+		first, read, elements := f.storedFirst(u, next, lookups)
 		if first == nil || isIndirect(u) && float64(elements) >= iterations {
 			continue
 		}
 		groups := append(groupsOf(first, g.kernels), f.reading(g, u, read))
 		cycles, _, known := f.cycles(groups)
+		if cycles += lane; i/2 < len(functions) {
+			cycles -= oneLane(u)
+		}
 		cycles += f.o.Machine.storeCycles(elements, u.DType) + float64(len(first)-1)*f.o.Machine.launchCycles()
 		if known && (costs.StoreCycles == 0 || cycles < costs.StoreCycles) {
 			costs.StoreCycles, costs.Elements = cycles, elements
@@ -216,6 +225,47 @@ func gathered(stores []store, next *uop.UOp) (operands []*uop.UOp) {
 	})
 }
 
+// lookedUpFunctions are functions of what is looked up once for all neighbours, which one lane would compute: the logarithms of sums of rows.
+func lookedUpFunctions(stores []store, next *uop.UOp) (functions []*uop.UOp) {
+	if next == nil {
+		return nil
+	}
+	heavy := map[*uop.UOp]bool{}
+	for _, u := range (&body{stores: stores}).values() {
+		if !u.DType.IsFloat() || u.Op == uop.Index || len(u.Ranges()) == 0 {
+			continue
+		}
+		inner := func(s *uop.UOp) bool { return heavy[s] && s.Op != uop.Reduce }
+		if u.InRange(next) {
+			functions = appendNew(functions, slices.DeleteFunc(slices.Clone(u.Src), func(s *uop.UOp) bool { return !inner(s) }))
+		} else {
+			heavy[u] = functionWeight(u.Op) >= leastFunction && isLookedUp(u) || slices.ContainsFunc(u.Src, inner)
+		}
+	}
+	return slices.DeleteFunc(functions, func(u *uop.UOp) bool { return u.HasOp(uop.Ops(uop.Reduce, uop.Bufferize)) })
+}
+
+// oneLane is how long one lane takes for a function: an operation waits for the one before it.
+func oneLane(u *uop.UOp) (cycles float64) {
+	for _, x := range u.Toposort() {
+		if !x.DType.IsIndex() && len(x.Ranges()) > 0 {
+			cycles += weight(x) * waits
+		}
+	}
+	return cycles * float64(volume(u.Ranges()))
+}
+
+// waits is the cost of an operation of one lane relative to that of a vector in a series of them.
+const waits = 3
+
+// leastFunction is the weight of a function that takes one lane long.
+const leastFunction = 12
+
+// isLookedUp reports whether a value is computed from a load whose index is loaded.
+func isLookedUp(u *uop.UOp) bool {
+	return u.Find(func(x *uop.UOp) bool { return x.Op == uop.Index && x.Src[1].HasOp(uop.Ops(uop.Param)) }) != nil
+}
+
 // nextElement is the loop through neighbours in memory: of a store, or of what is reduced.
 func nextElement(stores []store) *uop.UOp {
 	for _, s := range stores {
@@ -249,6 +299,8 @@ type positions struct {
 	// to are the indices, or loops, in terms of new loops.
 	loops []*uop.UOp
 	to    map[*uop.UOp]*uop.UOp
+	// lookups: some are looked up.
+	lookups bool
 }
 
 // add adds a position from 0 to size.
@@ -263,9 +315,9 @@ func (p *positions) add(f *fuser, at, like *uop.UOp, size int64) (r *uop.UOp) {
 func (p *positions) elements() int64 { return volume(p.loops) }
 
 // storedFirst returns bodies that store a value for each of its positions, and what reads it; nil if that is not possible.
-func (f *fuser) storedFirst(u, next *uop.UOp) (bodies []*body, read *uop.UOp, elements int64) {
-	p := f.positionsOf(u, next)
-	if p == nil || p.elements() > 2*volume(u.Ranges()) {
+func (f *fuser) storedFirst(u, next *uop.UOp, lookups bool) (bodies []*body, read *uop.UOp, elements int64) {
+	p := f.positionsOf(u, next, lookups)
+	if p == nil || !lookups && !isLookedUp(u) || p.elements() > 2*volume(u.Ranges()) {
 		return nil, nil, 0
 	}
 	elements = p.elements()
@@ -283,7 +335,7 @@ func (f *fuser) storedFirst(u, next *uop.UOp) (bodies []*body, read *uop.UOp, el
 		row = row.MulInt(p.sizes[i+1]).Add(at)
 	}
 	row = simplify(row)
-	if u.Op == uop.Index && u.Src[1].Op == uop.Where {
+	if p.lookups && u.Src[1].Op == uop.Where { // what is looked up may be outside; where it is loaded for each position, 0 is stored then
 		row = u.Src[1].With(u.Src[1].Src[0], row, u.Src[1].Src[2])
 	}
 	bodies = []*body{first}
@@ -295,14 +347,14 @@ func (f *fuser) storedFirst(u, next *uop.UOp) (bodies []*body, read *uop.UOp, el
 
 // positionsOf are the positions of a value, the loop through neighbours last: sums of loops that it depends on in no other way, what is looked up,
 // and single loops. nil if there are none.
-func (f *fuser) positionsOf(u, next *uop.UOp) *positions {
+func (f *fuser) positionsOf(u, next *uop.UOp, lookups bool) *positions {
 	p, covered := &positions{to: map[*uop.UOp]*uop.UOp{}}, map[*uop.UOp]bool{}
 	for _, n := range slices.Backward(u.Toposort()) {
 		of := n.Ranges()
 		if n == u || n.Op == uop.Range || !n.DType.IsIndex() || len(of) == 0 || slices.ContainsFunc(of, func(r *uop.UOp) bool { return covered[r] }) {
 			continue
 		}
-		if !onlyThrough(u, n) || !f.addDigits(p, n, next) && !f.addLookup(p, n, u) {
+		if !onlyThrough(u, n) || !f.addDigits(p, n, next) && !(lookups && f.addLookup(p, n, u)) {
 			continue
 		}
 		for _, r := range of {
@@ -349,7 +401,7 @@ func (f *fuser) addLookup(p *positions, n, u *uop.UOp) bool {
 	if lo != 0 || hi < 0 {
 		return false
 	}
-	p.to[n] = p.add(f, n, n.Ranges()[0], hi+1)
+	p.to[n], p.lookups = p.add(f, n, n.Ranges()[0], hi+1), true
 	return true
 }
 

@@ -58,9 +58,8 @@ func (k contiguousAxes) permutationOf(u *uop.UOp) []int {
 	if u.Op != uop.Permute {
 		return nil
 	}
-	x := u.Src[0]
-	next := k.next(x)
-	if order := permutationOf(u); next >= 0 && (order != nil && next == lastLong(x.Shape()) || behind(x.Shape(), next) < behind(u.Shape(), k.next(u))) {
+	x, next := u.Src[0], k.next(u.Src[0])
+	if next >= 0 && (next == lastLong(x.Shape()) && permutationOf(u) != nil || behind(x.Shape(), next) < behind(u.Shape(), k.next(u))) {
 		return u.Arg.(uop.Nums)
 	}
 	return nil
@@ -171,6 +170,9 @@ func (k contiguousAxes) sinkPermute(u *uop.UOp) *uop.UOp {
 	case uop.Permute:
 		return k.inOrder(u.Src[0], u.Arg.(uop.Nums))
 	case uop.Reshape:
+		if permutationOf(u.Src[0]) != nil {
+			return u
+		}
 		if x, order = withoutOnes(x, order, u.Shape()); x == nil {
 			return u
 		}

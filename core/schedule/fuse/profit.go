@@ -265,15 +265,15 @@ func contiguous(red *uop.UOp) bool {
 			continue
 		}
 		reads = true
-		if at := u.Src[1].GetIdx(); contiguousRun(at, red.Src[1:]) >= min(minContiguousRun, volume(red.Src[1:])) || reversedRow(at, red.Src[1:]) {
+		if at := u.Src[1].GetIdx(); contiguousRun(at, red.Src[1:]) >= min(minContiguousRun, volume(red.Src[1:])) || inVectors(at, red.Src[1:]) {
 			return true
 		}
 	}
 	return !reads
 }
 
-// reversedRow reports whether an index runs through memory backwards along a reduction.
-func reversedRow(index *uop.UOp, rs []*uop.UOp) bool {
+// inVectors reports whether an index runs along a reduction through memory backwards, or to every second element: a load or two for a vector.
+func inVectors(index *uop.UOp, rs []*uop.UOp) bool {
 	if len(rs) != 1 || sizeOf(rs[0]) < minContiguousRun {
 		return false
 	}
@@ -286,7 +286,7 @@ func reversedRow(index *uop.UOp, rs []*uop.UOp) bool {
 			known = false
 		}
 	})
-	return known && stride == -1
+	return known && (stride == -1 || stride == 2 || stride == -2)
 }
 
 // needsGather reports whether no loop of a reduction could be vectorized with all loads contiguous.
