@@ -215,16 +215,20 @@ func OrderWithin(x, least *uop.UOp, bits int64) (r *uop.UOp, err error) {
 	return flatten(radixOrder(reshape(key, uop.ShapeOf(1, int64(n))), bits), 0, -1), nil
 }
 
-// Distinct marks one of each of the different elements of x, in their order: the number of marks is the count of Unique.
+// Distinct marks one of each of the different elements of x, in their order, nil for one that is sorted: the number of marks is the count of
+// Unique.
 func Distinct(x, order *uop.UOp) (r *uop.UOp, err error) {
 	defer guard("Distinct", &err)
-	needSame("operands", x, order)
-	n := intSize("order", order.Shape(), 0)
+	need("x", x)
+	n := intSize("x", uop.Shape{x.Shape().Numel()}, 0)
 	first := full(x.Graph(), uop.ShapeOf(min(n, 1)), uop.BoolConst(true), uop.Bool)
 	if n < 2 {
 		return first, nil
 	}
-	elements := index(detach(flatten(x, 0, -1)), Take(order))
+	elements := detach(flatten(x, 0, -1))
+	if order != nil {
+		elements = index(elements, Take(order))
+	}
 	if x.DType.IsComplex() { // numbers with NaN in any part are equal, as in NumPy
 		elements = where(isNaN(elements), math.NaN(), elements)
 	}

@@ -32,7 +32,30 @@ func DistinctNaN(x, order *uop.UOp) (r *uop.UOp, err error) {
 	if r, err = Distinct(x, order); err != nil || !(x.DType.IsFloat() || x.DType.IsComplex()) || x.Shape().MaxNumel() == 0 {
 		return r, err
 	}
-	return bitOr(r, isNaN(index(detach(flatten(x, 0, -1)), Take(order)))), nil
+	elements := detach(flatten(x, 0, -1))
+	if order != nil {
+		elements = index(elements, Take(order))
+	}
+	return bitOr(r, isNaN(elements)), nil
+}
+
+// DistinctValues are the count elements that first marks in the vector of the sorted elements of x. Their gradients go to the first of each
+// in x, whose order is only computed for them; mark is Distinct or DistinctNaN.
+func DistinctValues(x, sorted, first *uop.UOp, count int64, mark func(x, order *uop.UOp) (*uop.UOp, error)) (r *uop.UOp, err error) {
+	defer guard("DistinctValues", &err)
+	needSame("operands", x, sorted, first)
+	needCount(count)
+	r = index(sorted, Take(truePositions(first, count)))
+	order := orderOf(flatten(x, 0, -1))
+	marks, err := mark(x, order)
+	if err != nil {
+		return nil, err
+	}
+	values, _, _, err := Unique(x, order, marks, count)
+	if err != nil || values.Op != uop.CustomGradient {
+		return r, err
+	}
+	return r.Graph().New(uop.CustomGradient, r.DType, append([]*uop.UOp{r}, values.Src[1:]...), values.Arg, nil), nil
 }
 
 // SliceRanks are numbers, one for each slice of x along an axis, in the lexicographic order of the slices; equal slices have one. NaN equals

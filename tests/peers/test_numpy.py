@@ -513,6 +513,24 @@ def test_derivatives_and_batches(name: str) -> None:
     np.testing.assert_allclose(vmap(f)(*batch).numpy(), np.stack([value, value]), rtol=1e-10)
 
 
+def test_unique_values_alone() -> None:
+    """They are sorted, without positions: the same as with them, and with the same gradient."""
+    many = np.concatenate([normal(300).round(1), [0.0, -0.0, np.nan, np.inf, -np.inf, np.nan]])
+    for dtype in ("float16", "float32", "float64", "int8", "uint8", "int32", "int64", "bool"):
+        x = (many if dtype[0] == "f" else np.where(np.isfinite(many), many, 1).clip(0)).astype(
+            dtype
+        )
+        for equal in (True, False):
+            wanted = np.unique(x, equal_nan=equal)
+            np.testing.assert_array_equal(pnp.unique(x, equal_nan=equal).numpy(), wanted)
+        np.testing.assert_array_equal(pnp.union1d(x[:9], x).numpy(), np.unique(x))
+    x = Tensor(many[:300].reshape(30, 10), requires_grad=True)
+    got, wanted = pnp.unique(x), pnp.unique_all(x)
+    slopes = [(values.square().sum()).gradient(x)[0].numpy() for values in (got, wanted.values)]
+    np.testing.assert_array_equal(*slopes)
+    assert np.count_nonzero(slopes[0]) in (got.shape[0], got.shape[0] - 1)
+
+
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "complex64"])
 def test_nan_in_unique(dtype: str) -> None:
     """They are one number for unique, as in NumPy, and many for unique_values."""

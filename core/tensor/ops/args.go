@@ -563,6 +563,41 @@ func (a *Args) order() (*uop.UOp, error) {
 	return tensor.OrderWithin(x, low, int64(max(width+step-1, step)/step*step))
 }
 
+func distinct(equalNaN bool) func(x, order *uop.UOp) (*uop.UOp, error) {
+	if equalNaN {
+		return tensor.Distinct
+	}
+	return tensor.DistinctNaN
+}
+
+// distinct are the values of uniques. Sorting values takes a fraction of the time of sorting positions.
+func (a *Args) distinct(x *uop.UOp, equalNaN bool) (*uop.UOp, error) {
+	if a.given("size") || a.Computed == nil || x.DType.IsComplex() || x.DType.IsBool() || x.Shape().MaxNumel() == 0 {
+		r, err := a.uniques(x, equalNaN)
+		if err != nil {
+			return nil, err
+		}
+		return r[0], nil
+	}
+	sorted, err := flat(x)
+	if err == nil {
+		sorted, _, err = tensor.Sort(sorted, 0, false)
+	}
+	if sorted, err = a.computed(sorted, err); err != nil {
+		return nil, err
+	}
+	mark := distinct(equalNaN)
+	first, err := a.computed(mark(sorted, nil))
+	if err != nil {
+		return nil, err
+	}
+	n, err := a.count(first)
+	if err != nil {
+		return nil, err
+	}
+	return tensor.DistinctValues(x, sorted, first, n, mark)
+}
+
 // count computes how many elements of a tensor are not 0.
 func (a *Args) count(x *uop.UOp) (int64, error) { return Count(x, a.Value) }
 

@@ -219,11 +219,7 @@ func (a *Args) uniques(x *uop.UOp, equalNaN bool) ([]*uop.UOp, error) {
 	if err != nil {
 		return nil, err
 	}
-	mark := tensor.Distinct
-	if !equalNaN {
-		mark = tensor.DistinctNaN
-	}
-	first, err := mark(x, order)
+	first, err := distinct(equalNaN)(x, order)
 	if err == nil && !a.given("size") {
 		first, err = a.computed(first, nil)
 	}
@@ -637,22 +633,14 @@ counts are divided by their sum and the width of the interval.`, func(a *Args) (
 			}),
 			severalInNumpy("values indices inverse_indices counts", "unique_all", bySize+joinsNaN+", axis int?", "The distinct elements, or slices along an axis, in ascending order.\nAlso where each is first in the flattened array, the position of each element in them, and how often each is there. NaN is equal to none unless equal_nan.", func(a *Args) ([]*uop.UOp, error) { return a.uniqueSlices() }),
 			inNumpy("unique_values", bySize+joinsNaN, "The distinct elements in ascending order. NaN is equal to none unless equal_nan.", func(a *Args) (*uop.UOp, error) {
-				r, err := a.uniques(a.X, a.bool("equal_nan"))
-				if err != nil {
-					return nil, err
-				}
-				return r[0], nil
+				return a.distinct(a.X, a.bool("equal_nan"))
 			}),
 			inNumpy("union1d", "ar2 tensor, "+bySize, "The distinct elements of both arrays in ascending order.", func(a *Args) (*uop.UOp, error) {
 				x, err := a.joinedWith("ar2")
 				if err != nil {
 					return nil, err
 				}
-				r, err := a.uniques(x, true)
-				if err != nil {
-					return nil, err
-				}
-				return r[0], nil
+				return a.distinct(x, true)
 			}),
 			set("intersect1d", "The distinct elements that are in both arrays, in ascending order.", true),
 			set("setdiff1d", "The distinct elements that are not in ar2, in ascending order.\nWith assume_unique all elements that are not, in their order.", false),

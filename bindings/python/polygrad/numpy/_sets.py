@@ -79,6 +79,8 @@ def unique(
     With an axis they are the distinct slices along it. NaN are equal, as in NumPy. The order does
     not depend on sorted.
     """
+    if axis is None and not (return_index or return_inverse or return_counts):
+        return _operations.unique_values(ar, equal_nan=equal_nan, **sized)
     found = unique_all(ar, equal_nan=equal_nan, axis=axis, **sized)
     asked = (True, return_index, return_inverse, return_counts)
     parts = [part for part, wanted in zip(found, asked) if wanted]
