@@ -164,19 +164,15 @@ func atanShort(x *uop.UOp) *uop.UOp {
 	return withSign(where(far, sub(math.Pi/2, y), y), x)
 }
 
-// erfNearShort are the coefficients of erf(x)/x - 1 in x^2 for |x| <= 0.95, highest first; error 2^-25.
-var erfNearShort = []float64{8.185093611245975e-05, -0.0008097703685052693, 0.005196952261030674, -0.026857705786824226, 0.11283663660287857,
-	-0.37612631916999817, 0.12837916612625122}
-
-// erfShort is x + x p(x^2) for |x| <= 0.95, else the sign of x times 1 - e^(t q(t)) with t = |x|, at most 4, and q with an error of
-// 2^-25. One evaluation does for both.
+// erfShort is the sign of x times 1 - e^y with y = log(erfc(t)) = t p(t) - t for t = |x|, at most 3.92, from where on erf is 1; p such that
+// the error of erf is 2^-27.9. With y = n ln 2 + r it is 1 - 2^n - 2^n (e^r - 1).
 func erfShort(x *uop.UOp) *uop.UOp {
-	a := magnitude32(x)
-	near := lt(a, 0.95)
-	t := where(gt(a, 4), 4, a)
-	y := mul(t, eitherHorner(near, where(near, square(a), t), erfNearShort, []float64{-1.2339317436271813e-05, 0.00033395897480659187,
-		-0.0036881030537188053, 0.023859262466430664, -0.10635055601596832, -0.6350820660591125, -1.1286656856536865}))
-	return withSign(where(near, add(a, y), sub(1, exp(y))), x)
+	t := clamp(magnitude32(x), nil, 3.92)
+	p := horner(t, 9.256262273993343e-06, -0.00011764124064939097, 0.0006328367744572461, -0.0016670272452756763, 0.00016039588081184775,
+		0.019153064116835594, -0.10277783125638962, -0.6366193890571594, -0.12837916612625122)
+	r, n := withoutLn2(mulAdd(t, p, neg(t)))
+	power := powerOf2(n, 0)
+	return withSign(mulAdd(expm1Of(r), neg(power), sub(1, power)), x)
 }
 
 // bellShort is e^-a^2 times a number for 0 <= a <= 10.3: a is cut to 12 bits, whose square is exact, and what is left is taken off from
