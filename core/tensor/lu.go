@@ -53,8 +53,8 @@ func atPivots(t, pivots *uop.UOp) *uop.UOp {
 // pivotedColumns processes one block of columns after the other.
 func pivotedColumns(t, open *uop.UOp) pivoted {
 	stack, w, m := sizes(t)
-	size := int64(blockSize)
-	if w <= 2*size { // products of two blocks do not pay
+	size := blockFor(t, w)
+	if w <= 2*blockSize { // products of two blocks do not pay
 		return pivotedBlock(t, open)
 	}
 	g, blocks := t.Graph(), w/size
@@ -86,7 +86,8 @@ func factor(a *uop.UOp) factored {
 	stack, rows, columns := sizes(a)
 	m, n := rows, columns
 	if rows > maxLanes {
-		m, n = ceil64(rows, blockSize)*blockSize, ceil64(columns, blockSize)*blockSize
+		size := blockFor(a, columns)
+		m, n = ceil64(rows, size)*size, ceil64(columns, size)*size
 	}
 	open := full(a.Graph(), uop.ShapeOf(stack, 1, m), uop.BoolConst(true), uop.Bool)
 	r := pivotedColumns(transpose(padded(a, m, n), -2, -1), open)

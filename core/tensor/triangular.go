@@ -104,6 +104,12 @@ func choleskyPanel(a *uop.UOp) *uop.UOp {
 	})[0]
 }
 
+// blockFor is the size of the fewest blocks of at most blockSize that n rows of a are divided into, a multiple of a vector of 32 bytes.
+func blockFor(a *uop.UOp, n int64) int64 {
+	lanes := 32 / int64(a.DType.Itemsize())
+	return ceil64(ceil64(n, ceil64(n, blockSize)), lanes) * lanes
+}
+
 // panelSize is the number of columns of the panels of a matrix of n columns, a multiple of the size of blocks: four of them or more, as
 // each panel has kernels of its own.
 func panelSize(n int64) int64 {
@@ -233,7 +239,7 @@ func lowerSolve(a, b *uop.UOp, unit bool) *uop.UOp {
 // inverse, which can be far greater than that of elimination.
 func triangularSolve(a, b *uop.UOp, upper, unit bool) *uop.UOp {
 	stack, n, k := sizes(b)
-	g, size := a.Graph(), int64(blockSize)
+	g, size := a.Graph(), blockFor(a, n)
 	if n <= maxLanes {
 		if upper {
 			return flip(lowerSolve(flip(a, 1, 2), flip(b, 1), unit), 1)
