@@ -45,6 +45,9 @@ func (c *context) roots(mark func(*uop.UOp)) {
 		mark(s.sink)
 		nodes(s.kernels)
 	}
+	for f := range c.functions {
+		mark(f.Sink()) // its kernels can be viewed
+	}
 	nodes(c.rendered)
 	c.vars.Roots(mark)
 	for _, w := range c.wrapped {

@@ -1,9 +1,12 @@
 package uop
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
-// swept is the graph of nodes that were dropped from theirs. It takes none, so whoever goes on building on such a
-// node is found out at once.
+// swept is the graph of nodes that were dropped from theirs. It takes none, and their number is that of no node, so whoever goes on
+// building on such a node, or walks through it, is found out at once.
 var swept = &Graph{}
 
 // Crowded reports whether the graph has grown so much since it was last swept that it is worth while to sweep again.
@@ -32,7 +35,7 @@ func (g *Graph) Sweep(roots func(mark func(*UOp))) {
 	}
 	for _, u := range g.table {
 		if u != nil && !seen.has(u) {
-			u.g = swept
+			u.g, u.id = swept, math.MaxUint32
 		}
 	}
 	slices.SortFunc(live, func(a, b *UOp) int { return a.ID() - b.ID() })

@@ -53,6 +53,20 @@ def test_kernels_of_complex_tensors():
     assert "COMPLEX" in viz.graph(Tensor([1j, 2]) * 2)
 
 
+def test_a_function_is_shown_after_other_work():
+    run, _ = step()
+    run()
+    before = viz.kernels(run, format="code").split("compiled in")[1:]
+    x = Tensor.ones(3).realize()
+    for i in range(40):  # enough for the graph to drop what nobody uses
+        y = x
+        for j in range(1000):
+            y = y + float(i * 1000 + j)
+        del y
+    after = viz.kernels(run, format="code").split("compiled in")[1:]
+    assert [text.split("\n", 1)[1] for text in after] == [text.split("\n", 1)[1] for text in before]
+
+
 def test_graph_as_records():
     records = json.loads(viz.graph(example(), format="json"))
     nodes = records["nodes"]
