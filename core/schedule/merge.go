@@ -153,7 +153,7 @@ func (s *Schedule) fuseLoopKernels(l *Loop) (merged *Kernel, reason string) {
 
 // withoutUnchanged shortens loops of a kernel over elements that keep their values, and over terms of a sum that are 0: with
 // x[i] = where(j < i, y, x[i]) in iteration j, those from j + 1 on are computed, with where(i < j, y, x[i]) those below j. Each comparison of
-// a conjunction may shorten a loop. Loops over a batch stay.
+// a conjunction may shorten a loop around a store, and one of them a loop of a sum. Loops over a batch stay.
 func withoutUnchanged(kernel *uop.UOp, variable string, across loopsAcross) *uop.UOp {
 	ends := slices.Clone(kernel.Src)
 	for k, end := range ends {

@@ -470,6 +470,9 @@ func isClose(a, b *uop.UOp, rtol, atol float64, equalNaN bool) *uop.UOp {
 	if b.DType.IsBool() {
 		b = cast(b, uop.Int8)
 	}
+	if isSigned(a) && b.DType == uop.Uint64 || a.DType == uop.Uint64 && isSigned(b) {
+		a, b = cast(a, uop.Float64), cast(b, uop.Float64) // as in NumPy; uint64 would wrap
+	}
 	finite := bitAnd(bitAnd(isFinite(a), isFinite(b)), le(abs(sub(a, b)), add(atol, mul(rtol, abs(b)))))
 	infinite := eq(a, b)
 	if !(rtol >= 0 && atol >= 0) || asTinygrad(a) { // equal finite numbers may be too far apart

@@ -95,10 +95,19 @@ func SearchSorted(x, values *uop.UOp, right bool) (r *uop.UOp, err error) {
 	return searchSorted(x, values, right), nil
 }
 
-// IsIn is whether each element of x is one of values: bool, of the shape of x. NaN is not.
+// IsIn is whether each element of x is one of values: bool, of the shape of x. NaN is not. Integers compare exactly.
 func IsIn(x, values *uop.UOp) (r *uop.UOp, err error) {
 	defer guard("IsIn", &err)
 	needSame("operands", x, values)
+	var inRange *uop.UOp // elements that the type of values holds
+	switch {
+	case isSigned(x) && values.DType == uop.Uint64:
+		inRange = ge(x, 0)
+		x = cast(x, uop.Uint64)
+	case x.DType == uop.Uint64 && isSigned(values):
+		inRange = le(x, uop.Int64.Max())
+		x, values = cast(x, uop.Int64), cast(values, uop.Int64)
+	}
 	x, values = sameType(x, values)
 	values = flatten(values, 0, -1)
 	if values.Shape().MaxNumel() == 0 || x.Shape().MaxNumel() == 0 {
@@ -112,6 +121,9 @@ func IsIn(x, values *uop.UOp) (r *uop.UOp, err error) {
 	}
 	at := searchSorted(sorted, x, false)
 	found := bitAnd(lt(at, int(intSize("values", values.Shape(), 0))), eq(index(sorted, Take(at)), x))
+	if inRange != nil {
+		found = bitAnd(found, inRange)
+	}
 	return found, nil
 }
 

@@ -45,7 +45,7 @@ func bandOf(a *uop.UOp, n int64) (own, above *uop.UOp) {
 	return shrinkTo(diagonalOf(a), row).ContiguousOp(), padTo(above, row).ContiguousOp()
 }
 
-// bandStep is the number of rows and columns that a reduction to a band leaves out at once, once they are done: as long as a line of the cache.
+// bandStep is the number of rows and columns that a reduction to a band leaves out at once, once they are done: those of vectors and lines of the cache.
 const bandStep = 8
 
 // undone is the first row and column that step j of a reduction of a to a band computes: 0 for small matrices, whose steps are one kernel.

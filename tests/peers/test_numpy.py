@@ -631,6 +631,16 @@ def test_bools_stay_bools() -> None:
         assert pnp.fmod(whole, divisor).tolist() == np.fmod(whole, divisor).tolist(), divisor
 
 
+def test_true_beside_differences() -> None:
+    for x in (np.array([1, 2]), np.array([True, False])):
+        for options in ({"prepend": True}, {"append": True}, {"prepend": False}):
+            assert pnp.diff(Tensor(x), **options).tolist() == np.diff(x, **options).tolist()
+    assert pnp.ediff1d(Tensor([1, 4]), to_begin=True).tolist() == [1, 3]
+    assert pnp.roll(Tensor([1, 2, 3]), ()).tolist() == [1, 2, 3]
+    assert pnp.roll(Tensor([1, 2, 3]), (), axis=0).tolist() == [1, 2, 3]
+    assert pnp.sum(Tensor([1, 2]), where=True).item() == 3
+
+
 def test_functions_of_functions() -> None:
     x = normal(3, 4, 5)
     for axis in range(3):

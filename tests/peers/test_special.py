@@ -157,3 +157,18 @@ def test_operands() -> None:
     assert special.i0([0, 1]).shape == (2,)
     with pytest.raises(RuntimeError, match=r"betainc: operands: .*broadcast"):
         special.betainc(Tensor([1.0, 2]), Tensor([1.0, 2, 3]), 0.5)
+
+
+def test_erf_of_float32() -> None:
+    """To two units in the last place, monotonic, at most 1, and itself of special values."""
+    x = np.concatenate([np.linspace(0, 4.5, 200001), powers(-80, 2)]).astype(np.float32)
+    x.sort()
+    got = special.erf(Tensor(x)).numpy()
+    want = scipy.erf(x.astype(np.float64))
+    assert (np.abs(got - want) / np.spacing(want.astype(np.float32))).max() <= 2
+    assert (np.diff(got) >= 0).all()
+    assert got.max() == 1
+    corners = np.array([0, -0.0, np.inf, -np.inf, np.nan, -1e30], np.float32)
+    ends = special.erf(Tensor(corners)).numpy()
+    np.testing.assert_array_equal(ends, [0, 0, 1, -1, np.nan, -1])
+    assert np.signbit(ends[:2]).tolist() == [False, True]

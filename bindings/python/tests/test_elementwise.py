@@ -357,7 +357,10 @@ def test_comparisons_of_signed_numbers_with_uint64(name):
         close(getattr(Tensor(y), method)(Tensor(x[:, None])), getattr(y, method)(x[:, None]))
         one = getattr(Tensor(-9, dtype=name), method)(Tensor(38, dtype="uint64"))
         assert one.item() == getattr(-9, method)(38)
-    assert Tensor(x).isin(Tensor(y[:4])).tolist() == [i in y[:4].tolist() for i in x.tolist()]
+    for a, b in ((x, y), (y, x), (y + 1, x), (x, y - 1)):
+        assert Tensor(a).isin(Tensor(b)).tolist() == [i in b.tolist() for i in a.tolist()]
+    assert Tensor(x[1]).isclose(Tensor(y[-1])).item() is False
+    assert Tensor(x[3]).isclose(Tensor(y[1])).item() is True
     close(Tensor(y[:4]).searchsorted(Tensor(x)), y[:4].searchsorted(x))
 
 

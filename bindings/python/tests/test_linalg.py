@@ -277,6 +277,34 @@ def test_eigenvalues_of_symmetric_matrices():
         Tensor.ones(2, 3).eigh()
 
 
+@pytest.mark.parametrize("n", [33, 65, 66, 72, 100])
+@pytest.mark.parametrize("name", ["float32", "float64"])
+def test_matrices_whose_rows_are_padded(n: int, name: str) -> None:
+    """Factors of rows that fill no block, and of a batch with zeros and ones, to 10 n epsilon."""
+    limit = 10 * n * np.finfo(name).eps
+    rng = np.random.default_rng(n)
+    a = np.stack([rng.standard_normal((n, n)), np.eye(n), np.ones((n, n)), np.zeros((n, n))])
+    a = a.astype(name)
+    h = (a + a.swapaxes(1, 2)) / 2
+    scale = np.maximum(np.linalg.norm(a, 2, (1, 2)), 1)[:, None, None]
+    w, v = (t.numpy() for t in Tensor(h).eigh())
+    u, s, vt = (t.numpy() for t in Tensor(a).svd())
+    assert np.all(np.abs(h @ v - v * w[:, None]) <= limit * scale)
+    assert np.all(np.abs(u * s[:, None] @ vt - a) <= limit * scale)
+    for q in (v, u, vt):
+        assert np.all(np.abs(q.swapaxes(1, 2) @ q - np.eye(n)) <= limit)
+    inverse = Tensor(a[:2]).inv().numpy()
+    condition = np.linalg.cond(a[:2])[:, None, None]
+    assert np.all(np.abs(a[:2] @ inverse - np.eye(n)) <= limit * condition)
+    assert not np.isfinite(Tensor(a[2:]).inv().numpy()).all(axis=(1, 2)).any()
+    assert Tensor(a).det().numpy()[2:].tolist() == [0, 0]
+    tall = rng.standard_normal((n + 9, n - 7)).astype(name)
+    b = rng.standard_normal((n + 9, 3)).astype(name)
+    x = Tensor(tall).lstsq(Tensor(b))
+    x = (x[0] if isinstance(x, tuple) else x).numpy()
+    assert np.all(np.abs(tall.T @ (tall @ x - b)) <= limit * np.linalg.norm(tall, 2) ** 2)
+
+
 def test_least_squares():
     for m, n, k in ((5, 3, 2), (3, 5, 1), (4, 4, 3)):
         a, b = RNG.normal(size=(m, n)), RNG.normal(size=(m, k))

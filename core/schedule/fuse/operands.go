@@ -60,24 +60,25 @@ func (f *fuser) operandsFirst(g *group) (best []*group) {
 	iterations := iterationsOf(stores)
 	costs, reason, gain := Costs{SavedCycles: whole}, Recompute, sureGain
 	before, after := f.slots, f.slots
-	for i := range 2 * len(operands) { // for each position of what is looked up, or for each look-up
-		u, lookups := operands[i/2], i%2 == 0
-		f.slots = before
-		first, read, elements := f.storedFirst(u, next, lookups)
-		if first == nil || isIndirect(u) && float64(elements) >= iterations {
-			continue
-		}
-		groups := append(groupsOf(first, g.kernels), f.reading(g, u, read))
-		cycles, _, known := f.cycles(groups)
-		if cycles += lane; i/2 < len(functions) {
-			cycles -= oneLane(u)
-		}
-		cycles += f.o.Machine.storeCycles(elements, u.DType) + float64(len(first)-1)*f.o.Machine.launchCycles()
-		if known && (costs.StoreCycles == 0 || cycles < costs.StoreCycles) {
-			costs.StoreCycles, costs.Elements = cycles, elements
-			best, after = groups, f.slots
-			if gain = sureGain; elements > largestBuffer(u) {
-				gain = gainOfMore
+	for i, u := range operands {
+		for _, lookups := range []bool{true, false} { // stored for each look-up, or for each position of what is looked up
+			f.slots = before
+			first, read, elements := f.storedFirst(u, next, lookups)
+			if first == nil || isIndirect(u) && float64(elements) >= iterations {
+				continue
+			}
+			groups := append(groupsOf(first, g.kernels), f.reading(g, u, read))
+			cycles, _, known := f.cycles(groups)
+			if cycles += lane; i < len(functions) {
+				cycles -= oneLane(u)
+			}
+			cycles += f.o.Machine.storeCycles(elements, u.DType) + float64(len(first)-1)*f.o.Machine.launchCycles()
+			if known && (costs.StoreCycles == 0 || cycles < costs.StoreCycles) {
+				costs.StoreCycles, costs.Elements = cycles, elements
+				best, after = groups, f.slots
+				if gain = sureGain; elements > largestBuffer(u) {
+					gain = gainOfMore
+				}
 			}
 		}
 	}
@@ -249,16 +250,16 @@ func lookedUpFunctions(stores []store, next *uop.UOp) (functions []*uop.UOp) {
 func oneLane(u *uop.UOp) (cycles float64) {
 	for _, x := range u.Toposort() {
 		if !x.DType.IsIndex() && len(x.Ranges()) > 0 {
-			cycles += weight(x) * waits
+			cycles += weight(x) * latencyFactor
 		}
 	}
 	return cycles * float64(volume(u.Ranges()))
 }
 
-// waits is the cost of an operation of one lane relative to that of a vector in a series of them.
-const waits = 3
+// latencyFactor is the cost of an operation of one lane relative to that of a vector in a series of them.
+const latencyFactor = 3
 
-// leastFunction is the weight of a function that takes one lane long.
+// leastFunction is the least weight of a function that one lane computes for long.
 const leastFunction = 12
 
 // isLookedUp reports whether a value is computed from a load whose index is loaded.

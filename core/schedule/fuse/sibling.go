@@ -148,10 +148,22 @@ func sharesStreamedLoad(b *body, n int) bool {
 // such as the quotients of all pairs of two vectors.
 func (f *fuser) sharesFunction(b *body, n int) bool {
 	first, rest, all := b.parts(n)
-	values, others := first.values(), rest.values()
-	work := f.o.Machine.workOfValues(values)
-	return slices.ContainsFunc(values, func(u *uop.UOp) bool {
-		return work[u] >= commonWork && u.DType.IsFloat() && volume(u.Ranges()) == all && slices.Contains(others, u)
+	if all < 0 {
+		return false
+	}
+	others := map[*uop.UOp]bool{}
+	for _, u := range rest.values() {
+		others[u] = true
+	}
+	var common []*uop.UOp // sources before users, as for all that a common value needs
+	for _, u := range first.values() {
+		if others[u] {
+			common = append(common, u)
+		}
+	}
+	work := f.o.Machine.workOfValues(common)
+	return slices.ContainsFunc(common, func(u *uop.UOp) bool {
+		return work[u] >= commonWork && u.DType.IsFloat() && volume(u.Ranges()) == all
 	})
 }
 

@@ -67,6 +67,8 @@ func numpyShapes() []Op {
 		inNumpy("roll", "shift ints, axis axes?", "Elements shifted along axes, cyclically; in the flattened array unless axes are given.", func(a *Args) (*uop.UOp, error) {
 			shifts, axes := a.ints("shift"), a.axes("axis")
 			switch {
+			case len(shifts) == 0:
+				return a.X, nil
 			case len(shifts) == 1 && len(axes) > 1:
 				shifts = slices.Repeat(shifts, len(axes))
 			case len(shifts) > 1 && len(axes) == 1:

@@ -28,8 +28,13 @@ def array(x: Any, beside: Any = None) -> Tensor:
 
 
 def maybe(x: Any) -> Tensor | None:
-    """Return an operand that may be left out, as a where that is True."""
-    return None if x is None or x is True else array(x)
+    """Return an operand that may be left out."""
+    return None if x is None else array(x)
+
+
+def mask(where: Any) -> Tensor | None:
+    """Return a condition on elements, or None if it is True for all."""
+    return None if where is True else maybe(where)
 
 
 def tensors(xs: Iterable[Any]) -> list[Tensor]:

@@ -34,7 +34,7 @@ from polygrad._prototypes import (
     POLY_XOR,
 )
 from polygrad.dtype import known_dtype
-from polygrad.numpy._arrays import array, maybe, tensors
+from polygrad.numpy._arrays import array, mask, maybe, tensors
 from polygrad.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -1032,7 +1032,7 @@ def sum(
     bools are added in 32 bits, float16 in float32. initial is one more element, where, of a shape
     that broadcasts, marks those that count.
     """
-    return array(a)._call1(_SUM, axis, known_dtype(dtype), keepdims, initial, maybe(where))
+    return array(a)._call1(_SUM, axis, known_dtype(dtype), keepdims, initial, mask(where))
 
 
 def prod(
@@ -1048,7 +1048,7 @@ def prod(
 
     initial is one more element, where, of a shape that broadcasts, marks those that count.
     """
-    return array(a)._call1(_PROD, axis, known_dtype(dtype), keepdims, initial, maybe(where))
+    return array(a)._call1(_PROD, axis, known_dtype(dtype), keepdims, initial, mask(where))
 
 
 def max(
@@ -1063,7 +1063,7 @@ def max(
 
     initial is one more element, where, of a shape that broadcasts, marks those that count.
     """
-    return array(a)._call1(_MAX, axis, keepdims, initial, maybe(where))
+    return array(a)._call1(_MAX, axis, keepdims, initial, mask(where))
 
 
 def min(
@@ -1078,7 +1078,7 @@ def min(
 
     initial is one more element, where, of a shape that broadcasts, marks those that count.
     """
-    return array(a)._call1(_MIN, axis, keepdims, initial, maybe(where))
+    return array(a)._call1(_MIN, axis, keepdims, initial, mask(where))
 
 
 def mean(
@@ -1093,7 +1093,7 @@ def mean(
 
     where, of a shape that broadcasts, marks the elements that count.
     """
-    return array(a)._call1(_MEAN, axis, known_dtype(dtype), keepdims, maybe(where))
+    return array(a)._call1(_MEAN, axis, known_dtype(dtype), keepdims, mask(where))
 
 
 def any(
@@ -1107,7 +1107,7 @@ def any(
 
     where, of a shape that broadcasts, marks the elements that count.
     """
-    return array(a)._call1(_ANY, axis, keepdims, maybe(where))
+    return array(a)._call1(_ANY, axis, keepdims, mask(where))
 
 
 def all(
@@ -1121,7 +1121,7 @@ def all(
 
     where, of a shape that broadcasts, marks the elements that count.
     """
-    return array(a)._call1(_ALL, axis, keepdims, maybe(where))
+    return array(a)._call1(_ALL, axis, keepdims, mask(where))
 
 
 def var(
@@ -1141,7 +1141,7 @@ def var(
     known. where, of a shape that broadcasts, marks the elements that count.
     """
     return array(a)._call1(
-        _VAR, axis, known_dtype(dtype), ddof, keepdims, maybe(where), maybe(mean), correction
+        _VAR, axis, known_dtype(dtype), ddof, keepdims, mask(where), maybe(mean), correction
     )
 
 
@@ -1161,7 +1161,7 @@ def std(
     where, of a shape that broadcasts, marks the elements that count.
     """
     return array(a)._call1(
-        _STD, axis, known_dtype(dtype), ddof, keepdims, maybe(where), maybe(mean), correction
+        _STD, axis, known_dtype(dtype), ddof, keepdims, mask(where), maybe(mean), correction
     )
 
 
@@ -1294,7 +1294,7 @@ def nansum(
 
     initial is one more element, where, of a shape that broadcasts, marks those that count.
     """
-    return array(a)._call1(_NANSUM, axis, known_dtype(dtype), keepdims, initial, maybe(where))
+    return array(a)._call1(_NANSUM, axis, known_dtype(dtype), keepdims, initial, mask(where))
 
 
 def nanprod(
@@ -1310,7 +1310,7 @@ def nanprod(
 
     initial is one more element, where, of a shape that broadcasts, marks those that count.
     """
-    return array(a)._call1(_NANPROD, axis, known_dtype(dtype), keepdims, initial, maybe(where))
+    return array(a)._call1(_NANPROD, axis, known_dtype(dtype), keepdims, initial, mask(where))
 
 
 def nanmax(
@@ -1325,7 +1325,7 @@ def nanmax(
 
     initial is one more element, where, of a shape that broadcasts, marks those that count.
     """
-    return array(a)._call1(_NANMAX, axis, keepdims, initial, maybe(where))
+    return array(a)._call1(_NANMAX, axis, keepdims, initial, mask(where))
 
 
 def nanmin(
@@ -1340,7 +1340,7 @@ def nanmin(
 
     initial is one more element, where, of a shape that broadcasts, marks those that count.
     """
-    return array(a)._call1(_NANMIN, axis, keepdims, initial, maybe(where))
+    return array(a)._call1(_NANMIN, axis, keepdims, initial, mask(where))
 
 
 def nanmean(
@@ -1355,7 +1355,7 @@ def nanmean(
 
     where, of a shape that broadcasts, marks the elements that count.
     """
-    return array(a)._call1(_NANMEAN, axis, known_dtype(dtype), keepdims, maybe(where))
+    return array(a)._call1(_NANMEAN, axis, known_dtype(dtype), keepdims, mask(where))
 
 
 def nanvar(
@@ -1375,7 +1375,7 @@ def nanvar(
     count.
     """
     return array(a)._call1(
-        _NANVAR, axis, known_dtype(dtype), ddof, keepdims, maybe(where), maybe(mean), correction
+        _NANVAR, axis, known_dtype(dtype), ddof, keepdims, mask(where), maybe(mean), correction
     )
 
 
@@ -1396,7 +1396,7 @@ def nanstd(
     count.
     """
     return array(a)._call1(
-        _NANSTD, axis, known_dtype(dtype), ddof, keepdims, maybe(where), maybe(mean), correction
+        _NANSTD, axis, known_dtype(dtype), ddof, keepdims, mask(where), maybe(mean), correction
     )
 
 

@@ -186,7 +186,7 @@ func pythonModule(m *ops.Module) []byte {
 	code := constants.String() + b.String()
 	plain, helpers := "tensor", []string{}
 	if m.Arrays {
-		plain, helpers = "", []string{"array", "maybe", "tensors"} // tensor is in texts only
+		plain, helpers = "", []string{"array", "mask", "maybe", "tensors"} // tensor is in texts only
 	}
 	typing := importsOf(code, "    ", "polygrad._base", "Operand", "Sizes") + importsOf(code, "    ", "polygrad.dtype", "DTypeLike")
 	if strings.Contains(code, "Sequence[") {
@@ -288,7 +288,10 @@ func pythonModuleParam(m *ops.Module, op *ops.Op, i int) (param, value string) {
 	param, value = pythonParam(op, i)
 	param = strings.NewReplacer("_int", "int", "_float", "float", "_bool", "bool").Replace(param)
 	if p := &op.Params[i]; m.Arrays && p.Kind == ops.Tensor {
-		if p.Optional {
+		switch {
+		case p.Optional && p.Name == "where":
+			return param, "mask(where)"
+		case p.Optional:
 			return param, "maybe(" + p.Name + ")"
 		}
 		return param, "array(" + p.Name + ")"
