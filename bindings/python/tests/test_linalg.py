@@ -277,8 +277,9 @@ def test_eigenvalues_of_symmetric_matrices():
         Tensor.ones(2, 3).eigh()
 
 
-@pytest.mark.parametrize("n", [33, 65, 66, 72, 100])
-@pytest.mark.parametrize("name", ["float32", "float64"])
+@pytest.mark.parametrize(
+    ("n", "name"), [(33, "float32"), (65, "float64"), (66, "float32"), (100, "float64")]
+)
 def test_matrices_whose_rows_are_padded(n: int, name: str) -> None:
     """Factors of rows that fill no block, and of a batch with zeros and ones, to 10 n epsilon."""
     limit = 10 * n * np.finfo(name).eps
