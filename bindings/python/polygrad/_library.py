@@ -188,7 +188,7 @@ def number(argument: str, given: Any) -> float:
     """Return a number, whatever type it has."""
     try:
         return float(need((SupportsFloat, SupportsIndex), argument, given, "a number"))
-    except ArgumentError:  # a tensor of several elements
+    except TypeError:  # a tensor of several elements, too
         raise need_error(argument, given, "a number") from None
 
 
