@@ -433,9 +433,10 @@ class Methods(Base):
         return _int(self._number())
 
     def _number(self) -> Any:
-        if self.numel() != 1:
-            raise TypeError(f"a tensor of shape {self.shape} is no number, expected one element")
-        return self.item()
+        try:
+            return self.item()
+        except ValueError as error:
+            raise TypeError(str(error)) from None
 
     def __array_namespace__(self, *, api_version: str | None = None) -> Any:
         """Return the namespace of the array API standard: polygrad.numpy."""
