@@ -185,7 +185,9 @@ def test_properties():
         bool(Tensor([]))
     for kind in (float, int, complex):
         for numbers in ([1.0, 2.0], []):
-            with pytest.raises(TypeError, match=rf"{kind.__name__}: self: .*, expected one element"):
+            with pytest.raises(
+                TypeError, match=rf"{kind.__name__}: self: .*, expected one element"
+            ):
                 kind(Tensor(numbers))
 
 
