@@ -169,22 +169,23 @@ func withoutUnchanged(kernel *uop.UOp, variable string, across loopsAcross) *uop
 		ends[k] = end
 	}
 	kernel = kernel.With(ends...)
-	sums := map[*uop.UOp][]*uop.UOp{} // of each loop
+	uses, sums := map[*uop.UOp]int{}, []*uop.UOp(nil)
 	for _, u := range kernel.Toposort() {
-		if u.Op == uop.Reduce {
-			for _, r := range u.Src[1:] {
-				sums[r] = append(sums[r], u)
-			}
+		if u.Op != uop.Reduce {
+			continue
+		}
+		for _, r := range u.Src[1:] {
+			uses[r]++
+		}
+		if u.Arg == uop.OpArg(uop.Add) {
+			sums = append(sums, u)
 		}
 	}
 	m := rewrite.Map{}
-	for _, of := range sums {
-		sum := of[0]
-		if len(of) > 1 || sum.Arg != uop.OpArg(uop.Add) {
-			continue
-		}
-		none := func(u *uop.UOp) bool { return u.IsConst(uop.Int(0)) }
-		if s := shortened(sum.Src[0], none, sum.Src[1:], variable, across); s != nil {
+	none := func(u *uop.UOp) bool { return u.IsConst(uop.Int(0)) }
+	for _, sum := range sums {
+		own := slices.DeleteFunc(slices.Clone(sum.Src[1:]), func(r *uop.UOp) bool { return uses[r] > 1 })
+		if s := shortened(sum.Src[0], none, own, variable, across); s != nil {
 			m[sum] = s.of(sum, s.value)
 		}
 	}

@@ -92,6 +92,12 @@ func TestShorterSumsAndConjunctions(t *testing.T) {
 			t.Errorf("%s: %d loops of 8 to 16 iterations, expected %d", test.name, shorter, test.loops)
 		}
 	}
+	// A loop of two sums stays, also where the other loop of one of them is its own.
+	own := g.Range(uop.N(n), uop.AxisReduceT, 2)
+	both = notBefore(k).Where(term.Mul(y.IndexBy(own)), zero).ReduceOver(uop.Add, k, own).Add(term.ReduceOver(uop.Add, k))
+	if shared := g.Sink(nil, x.IndexPtr(r).Store(both).EndRanges(r)); withoutUnchanged(shared, "j", nil) != shared {
+		t.Error("a loop of two sums is shorter in one of them")
+	}
 	maximum := g.Sink(nil, x.IndexPtr(r).Store(notBefore(k).Where(term, zero).ReduceOver(uop.Max, k)).EndRanges(r))
 	if withoutUnchanged(maximum, "j", nil) != maximum {
 		t.Error("a maximum leaves out terms that are 0")

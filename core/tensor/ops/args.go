@@ -563,7 +563,8 @@ func (a *Args) order() (*uop.UOp, error) {
 	return tensor.OrderWithin(x, low, int64(max(width+step-1, step)/step*step))
 }
 
-func distinct(equalNaN bool) func(x, order *uop.UOp) (*uop.UOp, error) {
+// distinctMarks is the function that marks one of each of the different elements.
+func distinctMarks(equalNaN bool) func(x, order *uop.UOp) (*uop.UOp, error) {
 	if equalNaN {
 		return tensor.Distinct
 	}
@@ -586,7 +587,7 @@ func (a *Args) distinct(x *uop.UOp, equalNaN bool) (*uop.UOp, error) {
 	if sorted, err = a.computed(sorted, err); err != nil {
 		return nil, err
 	}
-	mark := distinct(equalNaN)
+	mark := distinctMarks(equalNaN)
 	first, err := a.computed(mark(sorted, nil))
 	if err != nil {
 		return nil, err

@@ -219,7 +219,7 @@ func (a *Args) uniques(x *uop.UOp, equalNaN bool) ([]*uop.UOp, error) {
 	if err != nil {
 		return nil, err
 	}
-	first, err := distinct(equalNaN)(x, order)
+	first, err := distinctMarks(equalNaN)(x, order)
 	if err == nil && !a.given("size") {
 		first, err = a.computed(first, nil)
 	}
