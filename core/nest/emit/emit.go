@@ -43,6 +43,7 @@ func (im *emitter) body(r *analysis.Region, copies []*env) {
 			im.effect(p.U)
 		}
 	}
+	im.prefetchBuckets(r, copies)
 }
 
 // effect emits ordered operations: stores, and loads of memory that the kernel writes.

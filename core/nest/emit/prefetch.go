@@ -16,7 +16,7 @@ func (im *emitter) prefetch(r *analysis.Region, rule plan.PrefetchRule, copies [
 	for _, q := range im.planned.PrefetchesBy(rule, r) {
 		for _, e := range copies {
 			im.env = e
-			t := im.target(q.Load.Src[0])
+			t := im.target(q.Access.Src[0])
 			l := im.addressOf(t.index)
 			if l.lane != 1 || l.index != nil {
 				break // the remainder is scalar
@@ -66,7 +66,14 @@ func (im *emitter) prefetchNextTile(r *analysis.Region, e *env) {
 	im.prefetchBytes(r, plan.NextTile, newEnv(e), func(lane int64) bool { return lane > 0 })
 }
 
-// prefetchBytes prefetches blocks of bytes by a rule, for loads whose lanes are as far apart as they should, from the first iteration of the
+// prefetchBuckets prefetches where the next elements of buckets go.
+func (im *emitter) prefetchBuckets(r *analysis.Region, copies []*env) {
+	for _, e := range copies {
+		im.prefetchBytes(r, plan.Counted, newEnv(e), func(lane int64) bool { return lane == 0 })
+	}
+}
+
+// prefetchBytes prefetches blocks of bytes by a rule, for accesses whose lanes are as far apart as they should, from the first iteration of the
 // loops in a region on.
 func (im *emitter) prefetchBytes(r *analysis.Region, rule plan.PrefetchRule, e *env, apart func(lane int64) bool) {
 	found := im.planned.PrefetchesBy(rule, r)
@@ -77,7 +84,7 @@ func (im *emitter) prefetchBytes(r *analysis.Region, rule plan.PrefetchRule, e *
 	im.env = e
 	im.begin(r)
 	for _, q := range found {
-		t := im.target(q.Load.Src[0])
+		t := im.target(q.Access.Src[0])
 		l := im.addressOf(t.index)
 		if !apart(l.lane) || l.index != nil {
 			continue

@@ -8,7 +8,7 @@ import (
 	"polygrad/core/uop"
 )
 
-// PrefetchRule is the reason why a load is prefetched.
+// PrefetchRule is the reason why a load or a store is prefetched.
 type PrefetchRule uint8
 
 const (
@@ -17,9 +17,10 @@ const (
 	Epilogue                     // what follows the sums of a tile, before them
 	NextTile                     // what an iteration of a tile's sums reads in the next tile
 	Stream                       // a stream of a vectorized reduction
+	Counted                      // the store of an element where a counter of its bucket says
 )
 
-// prefetchRules decide which loads are prefetched, and with Ahead and Bytes what for each. The hardware follows a few streams of neighbouring
+// prefetchRules decide which accesses are prefetched, and with Ahead and Bytes what for each. The hardware follows a few streams of neighbouring
 // lines, and finds each late. from is the size in bytes from which on a rule is for a buffer, 0 for never.
 var prefetchRules = [...]struct {
 	name string
@@ -31,12 +32,13 @@ var prefetchRules = [...]struct {
 	Epilogue: {"operands of the epilogue", func(pl *planner) int64 { return pl.m.L2 }, (*prefetchSite).epilogue},
 	NextTile: {"rows of the next tile", func(pl *planner) int64 { return pl.m.L2 + 1 }, (*prefetchSite).nextTile},
 	Stream:   {"streams", (*planner).memoryFrom, (*prefetchSite).stream},
+	Counted:  {"buckets", (*planner).bucketsFrom, (*prefetchSite).counted},
 }
 
-// Prefetch is a load and what is prefetched for it: Bytes bytes from Ahead bytes behind its address, or, if Bytes is 0, what all copies of an
-// iteration load there.
+// Prefetch is a load or a store and what is prefetched for it: Bytes bytes from Ahead bytes behind its address, or, if Bytes is 0, what all
+// copies of an iteration load there.
 type Prefetch struct {
-	Load         *uop.UOp
+	Access       *uop.UOp
 	Rule         PrefetchRule
 	Ahead, Bytes int64
 }
@@ -51,7 +53,7 @@ func (k *Kernel) PrefetchesBy(rule PrefetchRule, r *analysis.Region) (found []Pr
 	return found
 }
 
-// candidate is a load from an argument of the kernel.
+// candidate is a load from an argument of the kernel, or a store to one.
 type candidate struct {
 	Prefetch
 	buf   *ir.Buffer
@@ -69,7 +71,7 @@ type prefetchSite struct {
 	region    *analysis.Region
 }
 
-// planPrefetches plans the prefetches of a region and of the reduction loops in it. A load is prefetched by one rule, in the innermost loop.
+// planPrefetches plans the prefetches of a region and of the reduction loops in it. An access is prefetched by one rule, in the innermost loop.
 func (s prefetchSite) planPrefetches() {
 	for _, in := range s.region.Loops() {
 		if !in.Writes {
@@ -78,12 +80,12 @@ func (s prefetchSite) planPrefetches() {
 	}
 	for _, a := range s.region.Accesses(1, nil) {
 		b, index, gate, ok := s.AddressOf(a.U.Src[0])
-		if !ok || b == nil || a.U.Op != uop.Load || b.Param < 0 || s.prefetched[a.U] {
+		if !ok || b == nil || b.Param < 0 || s.prefetched[a.U] {
 			continue
 		}
 		for i, r := range prefetchRules {
-			x := candidate{Prefetch{Load: a.U, Rule: PrefetchRule(i)}, b, index, gate != nil, a.Times, b.Kind.Size()}
-			if from := r.from(s.planner); from > 0 && b.Size*x.size >= from && r.rule(&s, &x) {
+			x := candidate{Prefetch{Access: a.U, Rule: PrefetchRule(i)}, b, index, gate != nil, a.Times, b.Kind.Size()}
+			if from := r.from(s.planner); from > 0 && b.Size*x.size >= from && (a.U.Op == uop.Store) == (x.Rule == Counted) && r.rule(&s, &x) {
 				s.prefetched[a.U] = true
 				s.Prefetches[s.region] = append(s.Prefetches[s.region], x.Prefetch)
 				break
@@ -137,7 +139,7 @@ func (s *prefetchSite) window(x *candidate) bool {
 	if s.around != nil {
 		levels = slices.Concat(s.around.Levels, levels)
 	}
-	if !walksTiles(levels) || slices.ContainsFunc(s.Prefetches[s.region], func(q Prefetch) bool { return analysis.Definition(q.Load.Src[0]) == analysis.Definition(x.Load.Src[0]) }) {
+	if !walksTiles(levels) || slices.ContainsFunc(s.Prefetches[s.region], func(q Prefetch) bool { return analysis.Definition(q.Access.Src[0]) == analysis.Definition(x.Access.Src[0]) }) {
 		return false
 	}
 	walked, tiled := levels[len(levels)-2].Axis, levels[len(levels)-1].Axis
@@ -173,7 +175,7 @@ func (s *prefetchSite) nextTile(x *candidate) bool {
 	x.Bytes = s.p.Vec.Tile() * next.Step * x.size
 	x.Ahead = 2 * x.Bytes
 	return last.Kind == Tiles && last.Axis == s.p.Vec && !next.Irregular && next.Step >= 1 && next.Step <= mostStep && s.distance(x, s.region) >= Line &&
-		slices.ContainsFunc(s.loops, far) && s.staysInL2(x, x.Ahead+Line) && !slices.ContainsFunc(s.p.Packs, func(q *Pack) bool { return q.U == x.Load })
+		slices.ContainsFunc(s.loops, far) && s.staysInL2(x, x.Ahead+Line) && !slices.ContainsFunc(s.p.Packs, func(q *Pack) bool { return q.U == x.Access })
 }
 
 // staysInL2 reports whether half of L2 holds some bytes of each of the rows that the loops go through. Rows whose distance is a multiple of a
@@ -201,7 +203,25 @@ const aheadBytes = 16 << 10
 func (s *prefetchSite) stream(x *candidate) bool {
 	sum := s.ReductionOf[s.region]
 	x.Ahead = aheadBytes
-	return sum != nil && (sum.Form == Along || sum.Form == AlongUnknown) && (s.p == nil || !s.p.rowStreams) && s.streams(s.region, x.Load)
+	return sum != nil && (sum.Form == Along || sum.Form == AlongUnknown) && (s.p == nil || !s.p.rowStreams) && s.streams(s.region, x.Access)
+}
+
+// bucketsFrom is the size in bytes of the buffers whose buckets are prefetched.
+func (pl *planner) bucketsFrom() int64 {
+	if pl.m.Stream == 0 {
+		return 0
+	}
+	return pl.m.L2 / 2
+}
+
+// counted: elements go to buckets that grow, as in a pass of a radix sort. Stores retire in order, so that each waits for the line that a
+// bucket begins, and the hardware does not follow so many streams.
+func (s *prefetchSite) counted(x *candidate) bool {
+	x.Ahead, x.Bytes = Line, Line
+	return slices.ContainsFunc(analysis.LoadsIn(x.index), func(u *uop.UOp) bool {
+		counter := s.Buffers[analysis.Definition(u.Src[0])]
+		return counter != nil && counter != x.buf && s.WritesTo(s.region, counter)
+	})
 }
 
 // memoryFrom is the size in bytes from which on the caches do not hold a buffer.
