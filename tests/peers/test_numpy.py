@@ -84,6 +84,15 @@ same("nextafter", EDGES.astype("float32"), np.ones(8, "float32"))
 same("ldexp", normal(6), np.array([0, 3, -5, 200, -1000, 1000]))
 same("float_power", np.abs(normal(5)), normal(5))
 same("divmod", whole(-20, 20, 30), whole(1, 7, 30))
+LONG = np.array([2**63 + 4096, 6, 2, 1], "uint64")  # only float64 has a place for it and for -5
+for dtype in ("int8", "int64"):
+    signed = np.array([-5, 5, 7, 0], dtype)
+    for xs in [(signed, LONG), (LONG, signed + (signed == 0).astype(dtype))]:
+        same("add subtract multiply divide pow floor_divide remainder fmod divmod", *xs)
+        same("maximum minimum fmax fmin hypot less equal outer vecdot float_power", *xs)
+        case("promoted", lambda m, x, y: m.zeros(1, m.result_type(x, y)), *xs)
+        case("joined", lambda m, x, y: (m.concat([x, y]), m.stack([x, y]), m.hstack([x, y])), *xs)
+        case("clip where", lambda m, x, y: (m.clip(x, y, y), m.where(x < 5, x, y)), *xs)
 
 for axis in (None, 0, 1, (0, 2)):
     for keepdims in (False, True):
@@ -727,3 +736,10 @@ def test_lists(file: str, namespace: str, modules: list[ModuleType]) -> None:
             private = name.startswith("_") or name.endswith("_p")
             if not private and not isinstance(getattr(module, name, module), ModuleType):
                 assert name in listed, f"{module.__name__}.{name}"
+
+
+def test_no_type_has_bits_of_both_signs() -> None:
+    signed, unsigned = pnp.asarray(np.array([-1, 2])), pnp.asarray(LONG[:2])
+    for name in ("bitwise_and", "bitwise_left_shift", "gcd", "lcm"):
+        with pytest.raises(TypeError, match=rf"{name}: .*: is float64, expected an integer"):
+            getattr(pnp, name)(signed, unsigned)

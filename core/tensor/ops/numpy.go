@@ -447,7 +447,7 @@ func (a *Args) flatUnless(name string) (*uop.UOp, int, error) {
 }
 
 var numpyOps = sync.OnceValue(func() []Op {
-	return inNumPysNames(slices.Concat(
+	return inNumPysTypes(inNumPysNames(slices.Concat(
 		// Elementwise
 		same("real imag conj acos acosh asin asinh atan atanh cos cosh exp exp2 expm1 isfinite isinf isnan log log1p log2 log10 logical_not sign sin sinh square sqrt tan tanh reciprocal bitwise_invert=bitwise_not"),
 		ofNumbers(same("negative=neg")), ofNumbers(twoOf("subtract=sub")),
@@ -799,7 +799,7 @@ Those outside are errors where they are in memory, moved to the edge with "clip"
 			}),
 		},
 		numpyShapes(), numpyProducts(),
-	))
+	)))
 })
 
 func scaled(x *uop.UOp, by float64) (*uop.UOp, error) {

@@ -1,6 +1,11 @@
 package ops
 
-import "strings"
+import (
+	"strings"
+
+	"polygrad/core/tensor"
+	"polygrad/core/uop"
+)
 
 // Types are the types that the operands of an operation may have.
 type Types int
@@ -41,4 +46,66 @@ func setsByName[K comparable](names map[K]string) map[string]K {
 		}
 	}
 	return out
+}
+
+// joined are functions whose operands NumPy promotes to one type.
+const joined = `add subtract multiply divide pow float_power maximum minimum fmax fmin bitwise_and bitwise_or bitwise_xor bitwise_left_shift
+	bitwise_right_shift logaddexp logaddexp2 atan2 hypot copysign heaviside gcd lcm floor_divide remainder fmod divmod clip concat stack
+	matmul vecdot outer kron cross tensordot`
+
+// inNumPysTypes gives functions NumPy's type of signed integers beside uint64: float64, the only one that has a place for both. Operators of
+// Tensors give uint64, as tinygrad's do; comparisons are exact and need no common type.
+func inNumPysTypes(list []Op) []Op {
+	names := setsByName(map[bool]string{true: joined})
+	for i := range list {
+		name := strings.TrimPrefix(list[i].Name, "numpy.")
+		if !names[name] {
+			continue
+		}
+		delete(names, name)
+		build := list[i].Build
+		list[i].Build = func(a *Args) ([]*uop.UOp, error) {
+			a.signedAsFloats()
+			return build(a)
+		}
+	}
+	for name := range names {
+		panic("ops: no function " + name)
+	}
+	return list
+}
+
+// signedAsFloats casts tensors of signed integers to float64 if another one is uint64.
+func (a *Args) signedAsFloats() {
+	signed, long := false, false
+	a.each(func(u *uop.UOp) *uop.UOp {
+		signed, long = signed || isSigned(u.DType), long || u.DType == uop.Uint64
+		return u
+	})
+	if !signed || !long {
+		return
+	}
+	a.each(func(u *uop.UOp) *uop.UOp {
+		if isSigned(u.DType) {
+			u, _ = tensor.Cast(u, uop.Float64) // between numbers always
+		}
+		return u
+	})
+}
+
+func isSigned(dt *uop.DType) bool { return dt.IsInt() && !dt.IsUnsigned() }
+
+// each puts what f gives in place of the tensors of a call.
+func (a *Args) each(f func(u *uop.UOp) *uop.UOp) {
+	if a.X != nil {
+		a.X = f(a.X)
+	}
+	for i, u := range a.Xs {
+		a.Xs[i] = f(u)
+	}
+	for i, v := range a.values {
+		if u, is := v.(*uop.UOp); is {
+			a.values[i] = f(u)
+		}
+	}
 }

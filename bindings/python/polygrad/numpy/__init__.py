@@ -224,7 +224,7 @@ def vstack(tup: Sequence[Operand], *, dtype: Any = None) -> Tensor:
 def hstack(tup: Sequence[Operand], *, dtype: Any = None) -> Tensor:
     """Return arrays joined along the second axis; vectors along their only one."""
     xs = [atleast_1d(x) for x in tup]
-    return concat(xs, 0 if xs[0].ndim == 1 else 1, dtype=dtype)
+    return concat(xs, 0 if xs and xs[0].ndim == 1 else 1, dtype=dtype)
 
 
 row_stack = vstack
@@ -404,11 +404,10 @@ def where(condition: Operand, x: Any = None, y: Any = None, /, **sized: Any) -> 
     if x is None:
         return nonzero(condition, **sized)  # noqa: F405
     chosen = _array(condition)
-    if not isinstance(x, Tensor) and not isinstance(y, Tensor):
-        x = _array(x)
-    if isinstance(x, Tensor):
-        return chosen.where(x, _array(y, x))
-    return chosen.where(_array(x, y), y)
+    x = _array(x, y)
+    if (y := _array(y, x)).dtype != x.dtype:
+        x = x.cast(result_type(x, y))
+    return chosen.where(x, y)
 
 
 def _matrix(n: int, m: int | None) -> Tensor:

@@ -8,6 +8,7 @@ import numpy as np
 
 from polygrad._library import wrong
 from polygrad.dtype import DType, dtypes, known_dtype
+from polygrad.numpy._operations import add
 from polygrad.tensor import Tensor
 
 _REAL = (dtypes.float32, dtypes.float64)
@@ -85,7 +86,7 @@ def result_type(*arrays_and_dtypes: Any) -> DType:
             numbers.append(item)
             continue
         one = Tensor.zeros(1, dtype=item.dtype if isinstance(item, Tensor) else known_dtype(item))
-        found = one if found is None else found + one if one.dtype != found.dtype else found
+        found = one if found is None else add(found, one) if one.dtype != found.dtype else found
     if found is None:
         raise wrong("arrays_and_dtypes", "numbers alone", "an array or a type")
     for number in numbers:

@@ -15,23 +15,12 @@ from typing import TYPE_CHECKING
 
 from polygrad._base import combine, join, make, operand, operation
 from polygrad._prototypes import (
-    POLY_ADD,
-    POLY_AND,
-    POLY_DIV,
     POLY_EQ,
-    POLY_FLOORDIV,
     POLY_GE,
     POLY_GT,
     POLY_LE,
     POLY_LT,
-    POLY_MOD,
-    POLY_MUL,
     POLY_NE,
-    POLY_OR,
-    POLY_POW,
-    POLY_SHL,
-    POLY_SHR,
-    POLY_XOR,
 )
 from polygrad.dtype import known_dtype
 from polygrad.numpy._arrays import array, mask, maybe, tensors
@@ -303,11 +292,22 @@ _RECIPROCAL = operation("numpy.reciprocal")
 _BITWISE_INVERT = operation("numpy.bitwise_invert")
 _NEGATIVE = operation("numpy.negative")
 _SUBTRACT = operation("numpy.subtract")
+_ADD = operation("numpy.add")
+_MULTIPLY = operation("numpy.multiply")
+_DIVIDE = operation("numpy.divide")
+_POW = operation("numpy.pow")
 _MAXIMUM = operation("numpy.maximum")
 _MINIMUM = operation("numpy.minimum")
+_BITWISE_AND = operation("numpy.bitwise_and")
+_BITWISE_OR = operation("numpy.bitwise_or")
+_BITWISE_XOR = operation("numpy.bitwise_xor")
+_BITWISE_LEFT_SHIFT = operation("numpy.bitwise_left_shift")
+_BITWISE_RIGHT_SHIFT = operation("numpy.bitwise_right_shift")
 _LOGADDEXP = operation("numpy.logaddexp")
 _ATAN2 = operation("numpy.atan2")
 _HYPOT = operation("numpy.hypot")
+_FLOOR_DIVIDE = operation("numpy.floor_divide")
+_REMAINDER = operation("numpy.remainder")
 _FMOD = operation("numpy.fmod")
 _ANGLE = operation("numpy.angle")
 _CEIL = operation("numpy.ceil")
@@ -645,12 +645,14 @@ def subtract(x: Operand, y: Operand) -> Tensor:
 
 def add(x: Operand, y: Operand) -> Tensor:
     """The sum x + y."""
-    return combine(array(x, y), POLY_ADD, y, False)
+    x = array(x, y)
+    return x._call1(_ADD, operand(y, x))
 
 
 def multiply(x: Operand, y: Operand) -> Tensor:
     """The product x * y."""
-    return combine(array(x, y), POLY_MUL, y, False)
+    x = array(x, y)
+    return x._call1(_MULTIPLY, operand(y, x))
 
 
 def divide(x: Operand, y: Operand) -> Tensor:
@@ -659,12 +661,14 @@ def divide(x: Operand, y: Operand) -> Tensor:
     With rounding_mode "trunc" (towards zero) or "floor" (down) the result keeps the type of the
     operands.
     """
-    return combine(array(x, y), POLY_DIV, y, False)
+    x = array(x, y)
+    return x._call1(_DIVIDE, operand(y, x))
 
 
 def pow(x: Operand, y: Operand) -> Tensor:
     """The power x^y."""
-    return combine(array(x, y), POLY_POW, y, False)
+    x = array(x, y)
+    return x._call1(_POW, operand(y, x))
 
 
 def maximum(x: Operand, y: Operand) -> Tensor:
@@ -681,27 +685,32 @@ def minimum(x: Operand, y: Operand) -> Tensor:
 
 def bitwise_and(x: Operand, y: Operand) -> Tensor:
     """Bitwise x and y, for integers and bools."""
-    return combine(array(x, y), POLY_AND, y, False)
+    x = array(x, y)
+    return x._call1(_BITWISE_AND, operand(y, x))
 
 
 def bitwise_or(x: Operand, y: Operand) -> Tensor:
     """Bitwise x or y, for integers and bools."""
-    return combine(array(x, y), POLY_OR, y, False)
+    x = array(x, y)
+    return x._call1(_BITWISE_OR, operand(y, x))
 
 
 def bitwise_xor(x: Operand, y: Operand) -> Tensor:
     """Bitwise exclusive or of x and y, for integers and bools."""
-    return combine(array(x, y), POLY_XOR, y, False)
+    x = array(x, y)
+    return x._call1(_BITWISE_XOR, operand(y, x))
 
 
 def bitwise_left_shift(x: Operand, y: Operand) -> Tensor:
     """x shifted to the left by y bits, for integers: 0 where y is the number of bits or more."""
-    return combine(array(x, y), POLY_SHL, y, False)
+    x = array(x, y)
+    return x._call1(_BITWISE_LEFT_SHIFT, operand(y, x))
 
 
 def bitwise_right_shift(x: Operand, y: Operand) -> Tensor:
     """x shifted to the right by y bits, for integers: x / 2^y rounded down, for y from 0 on."""
-    return combine(array(x, y), POLY_SHR, y, False)
+    x = array(x, y)
+    return x._call1(_BITWISE_RIGHT_SHIFT, operand(y, x))
 
 
 def less(x: Operand, y: Operand) -> Tensor:
@@ -754,12 +763,14 @@ def hypot(x: Operand, y: Operand) -> Tensor:
 
 def floor_divide(x: Operand, y: Operand) -> Tensor:
     """The quotient x / y, rounded down."""
-    return combine(array(x, y), POLY_FLOORDIV, y, False)
+    x = array(x, y)
+    return x._call1(_FLOOR_DIVIDE, operand(y, x))
 
 
 def remainder(x: Operand, y: Operand) -> Tensor:
     """The remainder of x / y with the sign of y."""
-    return combine(array(x, y), POLY_MOD, y, False)
+    x = array(x, y)
+    return x._call1(_REMAINDER, operand(y, x))
 
 
 def fmod(x: Operand, y: Operand) -> Tensor:

@@ -214,11 +214,9 @@ _MODULE = "` + m.Name + `"
 ` + code)
 }
 
-// pythonQuickFunctions are functions that operators compute, by the names of their PolyBinaryOp.
+// pythonQuickFunctions are functions that operators compute, with the same types, by the names of their PolyBinaryOp.
 var pythonQuickFunctions = map[string]string{
-	"numpy.add": "ADD", "numpy.multiply": "MUL", "numpy.divide": "DIV", "numpy.floor_divide": "FLOORDIV", "numpy.remainder": "MOD",
-	"numpy.pow": "POW", "numpy.bitwise_and": "AND", "numpy.bitwise_or": "OR", "numpy.bitwise_xor": "XOR", "numpy.bitwise_left_shift": "SHL",
-	"numpy.bitwise_right_shift": "SHR", "numpy.less": "LT", "numpy.less_equal": "LE", "numpy.greater": "GT", "numpy.greater_equal": "GE",
+	"numpy.less": "LT", "numpy.less_equal": "LE", "numpy.greater": "GT", "numpy.greater_equal": "GE",
 	"numpy.equal": "EQ", "numpy.not_equal": "NE",
 }
 
