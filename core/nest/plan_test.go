@@ -120,6 +120,11 @@ func elements(n int64) func(inputs) *uop.UOp {
 	return func(in inputs) *uop.UOp { v := in(uop.Float32, n); return v.Add(v) }
 }
 
+// narrow are elements that not every processor can mask.
+func narrow(n int64) func(inputs) *uop.UOp {
+	return func(in inputs) *uop.UOp { v := in(uop.BFloat16, n); return v.Add(v) }
+}
+
 // sigmoids are so many of them, one of the other.
 func sigmoids(n int) func(inputs) *uop.UOp { return sigmoidsOf(n, 1024) }
 
@@ -238,6 +243,11 @@ func TestDecisions(t *testing.T) {
 		{"but not of many elements", ir.SSE4, "", sigmoidsOf(4, 1<<19), "tiles of 4 x 4"},
 		{"that are not many enough", ir.SSE4, "", sigmoidsOf(4, 1<<19-64), "tiles of 2 x 4"},
 		{"on slow loops they stand side by side", ir.Wasm, "", sigmoids(4), "tiles of 4 x 4"},
+		{"a vector that cannot be masked overlaps", ir.AVX2, "", narrow(93), "vectors, the last one overlaps"},
+		{"if there is one before it", ir.AVX2, "", narrow(7), "!overlaps"},
+		{"not if it can be masked", ir.AVX2, "", elements(93), "!overlaps"},
+		{"nor if nothing is left", ir.Wasm, "", elements(92), "!overlaps"},
+		{"or one alone", ir.Wasm, "", elements(93), "!overlaps"},
 		{"but in code of limited size", ir.Wasm, "", sigmoids(16), "tiles of 2 x 4"},
 		{"stores around the caches", big, "", elements(8 << 20), "1 around the caches"},
 		{"stores into the caches", big, "", elements(8<<20 - 64), " 0 around the caches"},

@@ -265,7 +265,12 @@ func TestProductIsTiled(t *testing.T) {
 	if n[binary.F32Mul] != 0 || n[binary.F32x4Mul] < 8 || n[binary.F32x4Mul] < n[binary.V128Load] {
 		t.Errorf("instructions: %v", n)
 	}
-	// A column that is left uses the same rows, one by one.
+	// Columns that are left are computed in a vector that overlaps the one before.
+	n, _ = count(t, product(67, 1))
+	if n[binary.F32Mul] != 0 || n[binary.F32x4Mul] < n[binary.V128Load] {
+		t.Errorf("instructions with columns left: %v", n)
+	}
+	// A single one uses the same rows, one by one.
 	n, _ = count(t, product(65, 1))
 	if n[binary.F32Mul] == 0 || n[binary.F32x4Mul] < 8 || n[binary.F32x4Mul] < n[binary.V128Load] {
 		t.Errorf("instructions with a column left: %v", n)

@@ -27,6 +27,38 @@ func TestLongNarrowSums(t *testing.T) {
 	})
 }
 
+// TestNarrowRests has elements that not every processor can mask, for every rest behind the last whole vector: a vector that overlaps the
+// one before computes it, unless it reads what it writes.
+func TestNarrowRests(t *testing.T) {
+	eachLevel(t, func(t *testing.T, e *exec.Executor) {
+		for n := int64(7); n <= 25; n++ {
+			b := newBed(t, e, 5, n)
+			x, xs := input[int8](b, 5, n)
+			y, ys := input[int8](b, 5, n)
+			sums := output[int32](b, b.ok(tensor.Sum(b.ok(tensor.Cast(x, uop.Int32)), []int{1}, false)), nil)
+			most := output[int8](b, b.ok(tensor.Max(x, []int{1}, false)), nil)
+			twice := output[int8](b, x.Add(x), nil)
+			b.stores = append(b.stores, y.AssignTo(y.Add(y).Add(x)))
+			var wantSums, wantMost, wantTwice, wantOwn []float64
+			for i, v := range xs {
+				if int64(i)%n == 0 {
+					wantSums, wantMost = append(wantSums, 0), append(wantMost, float64(v))
+				}
+				row := &wantSums[len(wantSums)-1]
+				*row += float64(v)
+				last := &wantMost[len(wantMost)-1]
+				*last = max(*last, float64(v))
+				wantTwice, wantOwn = append(wantTwice, float64(2*v)), append(wantOwn, float64(2*ys[i]+v))
+			}
+			b.run()
+			near(b, "sums", sums, wantSums, 0)
+			near(b, "maxima", most, wantMost, 0)
+			near(b, "elements", twice, wantTwice, 0)
+			near(b, "in place", ys, wantOwn, 0)
+		}
+	})
+}
+
 // longProduct multiplies bytes as floats; all sums are exact.
 func longProduct(t *testing.T, e *exec.Executor, m, k, n int64) {
 	b := newBed(t, e, m, k, n)

@@ -234,6 +234,17 @@ func (r *Region) Accesses(times float64, out []Access) []Access {
 	return out
 }
 
+// Repeatable reports whether a region may run again with the same result: it loads from no buffer that it stores to.
+func (r *Region) Repeatable() bool {
+	stored, acc := map[*uop.UOp]bool{}, r.Accesses(1, nil)
+	for _, a := range acc {
+		if a.U.Op == uop.Store {
+			stored[Definition(a.U.Src[0])] = true
+		}
+	}
+	return !slices.ContainsFunc(acc, func(a Access) bool { return a.U.Op == uop.Load && stored[Definition(a.U.Src[0])] })
+}
+
 // assumedTrip is the trip count of a loop, 64 if it is a variable.
 func (r *Region) assumedTrip() float64 {
 	if n := r.Trip(); n >= 0 {

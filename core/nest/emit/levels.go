@@ -30,6 +30,7 @@ type tiling struct {
 	base, number linear    // its first iteration, and its number in the block
 	live         int64     // the number of its units
 	last         *ir.Value // the mask of its last unit, nil for none
+	back         int64     // iterations by which its last unit overlaps the unit before
 	vec          bool      // its units are vectors; false for a remainder that runs scalar
 	win          window
 	// For a dynamic axis: whole is the number of whole tiles, left the number of remaining iterations, which run scalar; inTile is
@@ -445,10 +446,15 @@ func (im *emitter) remainder(p *openBand, i int, es []*env) {
 		return
 	}
 	whole := n / a.Unit
-	if lanes := n % a.Unit; lanes > 0 && p.Masks {
-		a.live, a.last = whole+1, im.lanesUpTo(lanes)
+	if lanes := n % a.Unit; lanes > 0 && (p.Masks || a.Overlaps) {
+		a.live = whole + 1
+		if p.Masks {
+			a.last = im.lanesUpTo(lanes)
+		} else {
+			a.back = a.Unit - lanes
+		}
 		im.levels(p, i+1, es)
-		a.last = nil
+		a.last, a.back = nil, 0
 		return
 	}
 	if whole > 0 {
@@ -506,6 +512,9 @@ func (im *emitter) copies(p *openBand, es []*env) []*env {
 				}
 				at := a.base
 				at.off += j * a.step()
+				if j == a.live-1 {
+					at.off -= a.back
+				}
 				if a.vec {
 					at.lane = 1
 					d.vector = true

@@ -55,14 +55,19 @@ func (im *emitter) fillTiles(p *openBand, of *plan.Pack, e *env) {
 		base := linear{off: a.Full() * a.Tile()}
 		n := a.Rest()
 		var last *ir.Value
-		if lanes := n % a.Unit; !p.Masks {
+		switch lanes := n % a.Unit; {
+		case lanes == 0:
+		case p.Masks:
+			last = im.lanesUpTo(lanes)
+		case a.Overlaps:
+			a.back = a.Unit - lanes
+		default:
 			n -= lanes
-		} else if lanes > 0 {
-			last = im.Do(ir.Less, ir.Bool, im.New(ir.Lane, ir.I32, im.Lanes, 0), im.Int(ir.I32, lanes))
 		}
 		if n > 0 {
 			fill(im.scaled(w.count, 1), base, (n+a.Unit-1)/a.Unit, last)
 		}
+		a.back = 0
 	})
 }
 
@@ -86,11 +91,12 @@ func vectorsOf(es []*env, a *tiling, base linear, live int64, last *ir.Value) (c
 			d, at := newEnv(e), base
 			at.off += j * a.Unit
 			at.lane = 1
-			d.linears.set(a.Region.Rng, at)
-			d.vector = true
 			if j == live-1 {
+				at.off -= a.back
 				d.tail = last
 			}
+			d.linears.set(a.Region.Rng, at)
+			d.vector = true
 			copies = append(copies, d)
 		}
 	}

@@ -130,7 +130,8 @@ func (s *sums) phi(copy, way, update int) *ir.PhiVar {
 	return s.phis[(copy*s.ways+way)*len(s.r.Updates)+update]
 }
 
-// step emits one iteration of one accumulator of each register, with the range bound to at; lanes that tail masks off add nothing.
+// step emits one iteration of one accumulator of each register, with the range bound to at; lanes that tail masks off add nothing, and are
+// not loaded on machines with masks.
 func (s *sums) step(way int, at linear, tail *ir.Value, vectors bool) {
 	im := s.im
 	inner := make([]*env, len(s.copies))
@@ -138,7 +139,7 @@ func (s *sums) step(way int, at linear, tail *ir.Value, vectors bool) {
 		d := newEnv(e)
 		d.linears.set(s.r.Rng, at)
 		d.vector = d.vector || vectors
-		if vectors {
+		if vectors && im.planned.Masks {
 			d.tail = im.andGates(d.tail, tail)
 		}
 		for j, u := range s.r.Updates {
@@ -310,7 +311,7 @@ func (im *emitter) widthOf(p *plan.Reduction, copies []*env) width {
 	if p.Held {
 		w.full, w.rest = 0, n/lanes
 	}
-	if n%lanes > 0 && im.planned.Masks {
+	if n%lanes > 0 && (im.planned.Masks || n > lanes) {
 		w.rest++
 	}
 	if w.full == 0 && w.rest > 0 {
@@ -342,8 +343,12 @@ func (im *emitter) vectorIterations(p *plan.Reduction, w width, copies []*env, v
 			for i := range w.rest {
 				from := w.full*step + i*lanes
 				var tail *ir.Value
-				if left := r.Trip() - from; left < lanes {
+				switch left := r.Trip() - from; {
+				case left >= lanes:
+				case im.planned.Masks:
 					tail = im.lanesUpTo(left)
+				default: // the last vector overlaps the one before
+					from, tail = r.Trip()-lanes, im.lanesFrom(lanes-left)
 				}
 				s.step(int(i)%s.ways, linear{off: from, lane: 1}, tail, true)
 			}

@@ -18,6 +18,8 @@ type Axis struct {
 	Rows   bool // tiled, if only with one iteration per tile
 	// ordered: iterations may store to the same element and run sequentially.
 	ordered bool
+	// Overlaps: the last vector ends with the axis and computes some iterations of the one before again, since it cannot be masked.
+	Overlaps bool
 	// Descending: the first iteration is in the last lane of a vector.
 	Descending bool
 	Units      int64 // units in a tile

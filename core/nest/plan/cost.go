@@ -7,14 +7,15 @@ import (
 
 // Costs of the layouts of a leaf with a reduction, per vector of products, in units of one such vector.
 
-// fill is the factor by which partly filled vectors raise the cost. Without masks the remainder runs scalar.
+// fill is the factor by which partly filled vectors raise the cost. Without masks the last vector overlaps the one before, and what is
+// shorter than a vector runs scalar.
 func (pl *planner) fill(n int64) float64 {
 	lanes := int64(pl.Lanes)
 	switch {
 	case n < 1:
 		return 1
-	case !pl.m.Masks:
-		return float64((n/lanes+n%lanes)*lanes) / float64(n)
+	case !pl.Masks && n < lanes:
+		return float64(lanes)
 	}
 	return float64((n+lanes-1)/lanes*lanes) / float64(n)
 }

@@ -44,7 +44,7 @@ func (p *Band) print(s *strings.Builder, k *Kernel) {
 		for _, is := range []struct {
 			yes  bool
 			word string
-		}{{a.Vector, "vectors"}, {a == p.Rows, "rows"}, {a == p.secondRows, "more rows"}, {a == p.Transpose, "transposed"}, {a.Vector && p.LanesAreRows, "rows of squares"}, {a.ordered, "in order"}, {a.Descending, "descending"}} {
+		}{{a.Vector, "vectors"}, {a == p.Rows, "rows"}, {a == p.secondRows, "more rows"}, {a == p.Transpose, "transposed"}, {a.Vector && p.LanesAreRows, "rows of squares"}, {a.ordered, "in order"}, {a.Descending, "descending"}, {a.Overlaps, "the last one overlaps"}} {
 			if is.yes {
 				s.WriteString(", " + is.word)
 			}

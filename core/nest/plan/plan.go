@@ -186,6 +186,9 @@ func (pl *planner) plan(c []*analysis.Region, around *Band) *Band {
 		pl.planReduction(p)
 		pl.moreLanes(p, around)
 	}
+	for _, a := range p.Axes { // a single iteration takes no longer by itself
+		a.Overlaps = a.Vector && !p.Masks && !a.Dynamic && !a.ordered && a.Unit > 1 && a.Count > a.Unit && a.Count%a.Unit > 1 && p.Leaf.Repeatable()
+	}
 	pl.levelsOf(p)
 	if around == nil {
 		pl.chooseItems(p)
