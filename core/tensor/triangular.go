@@ -139,9 +139,12 @@ func cholesky(a *uop.UOp, upper bool) *uop.UOp {
 			x = transpose(x, -2, -1)
 		}
 		var l *uop.UOp
-		if n <= maxLanes {
+		switch {
+		case n <= blockSize*3/2:
 			l, _ = choleskyBlock(x, false)
-		} else {
+		case n <= 2*blockSize:
+			l = choleskyHalves(x)
+		default:
 			l = choleskyPanels(x)
 		}
 		if upper {
@@ -149,6 +152,19 @@ func cholesky(a *uop.UOp, upper bool) *uop.UOp {
 		}
 		return []*uop.UOp{l}
 	})[0], a)
+}
+
+// choleskyHalves computes the factor of matrices of at most two blocks.
+func choleskyHalves(a *uop.UOp) *uop.UOp {
+	_, n, _ := sizes(a)
+	half := blockFor(a, n)
+	part := func(row, rows, column, columns int64) *uop.UOp {
+		return block(block(a, 1, uop.N(row), rows), 2, uop.N(column), columns)
+	}
+	first, inverse := choleskyBlock(part(0, half, 0, half), true)
+	below := dot(part(half, n-half, 0, half), transpose(inverse, -2, -1), nil).ContiguousOp()
+	second, _ := choleskyBlock(sub(part(half, n-half, half, n-half), dot(below, transpose(below, -2, -1), nil)).ContiguousOp(), false)
+	return cat([]*uop.UOp{padAxis(first, 2, 0, n-half, 0), cat([]*uop.UOp{below, second}, 2)}, 1)
 }
 
 func choleskyPanels(a *uop.UOp) *uop.UOp {
