@@ -54,7 +54,7 @@ func eliminated(a *uop.UOp) *uop.UOp {
 	rows := unsqueeze(count0(a.Graph(), n), -1)
 	c := zeros(a, a.DType, stack, n, 1)
 	w := zeros(a, a.DType, stack, 1, m)
-	steps := loop{"column", n, stack >= manyLanes && m <= 2*maxLanes}
+	steps := loop{"column", n, stack >= manyLanes && n*m <= maxLanes*maxLanes}
 	return steps.run([]*uop.UOp{a, c, w}, nil, func(b *loopBody, j uop.Sint, s, _ []*uop.UOp) {
 		a, c, w := s[0], s[1], s[2]
 		row := block(a, 1, j, 1)
