@@ -139,7 +139,9 @@ func (s *prefetchSite) window(x *candidate) bool {
 	if s.around != nil {
 		levels = slices.Concat(s.around.Levels, levels)
 	}
-	if !walksTiles(levels) || slices.ContainsFunc(s.Prefetches[s.region], func(q Prefetch) bool { return analysis.Definition(q.Access.Src[0]) == analysis.Definition(x.Access.Src[0]) }) {
+	if !walksTiles(levels) || slices.ContainsFunc(s.Prefetches[s.region], func(q Prefetch) bool {
+		return analysis.Definition(q.Access.Src[0]) == analysis.Definition(x.Access.Src[0])
+	}) {
 		return false
 	}
 	walked, tiled := levels[len(levels)-2].Axis, levels[len(levels)-1].Axis
