@@ -98,8 +98,8 @@ func qr(a *uop.UOp, count int64) (q, r *uop.UOp) {
 	scale := leadingPower(maxOf(abs(a), []int{-2, -1}, true))
 	rest := transpose(div(a, scale), -2, -1)
 	width := panelSize(k)
-	if k <= blockSize {
-		width = k
+	if k <= fewBlocks*blockSize {
+		width = min(k, blockFor(a, k))
 	}
 	var rows []*uop.UOp
 	var all []reflections
