@@ -219,7 +219,7 @@ func (n *normalizer) neededSources(u *uop.UOp) []*uop.UOp {
 		return u.Src[insteadSource:][:1]
 	}
 	if n.isLate(u) {
-		return u.Src[lateSource:][:1]
+		return u.Src[lateSource:]
 	}
 	return u.Src[:1]
 }
@@ -256,7 +256,7 @@ func (n *normalizer) replace(u *uop.UOp, src []*uop.UOp) *uop.UOp {
 			if s := u.Shape(); !s.Equal(u.Src[lateSource].Shape()) { // a constant that says which shape the value has
 				like = n.g.Const(u.DType, uop.Int(0)).Reshape(slices.Repeat(uop.ShapeOf(1), len(s))).Expand(s)
 			}
-			return n.g.NewCopy(u.Op, u.DType, []*uop.UOp{like, src[0]}, u.Arg, u.Tag)
+			return n.g.NewCopy(u.Op, u.DType, append([]*uop.UOp{like}, src...), u.Arg, u.Tag)
 		}
 		if a, is := u.Arg.(Sharing); is && a.Shares() && !slices.Contains(n.sharing, u) {
 			n.alone = append(n.alone, u)

@@ -339,8 +339,10 @@ func Quantile(x *uop.UOp, q float64, axis int, keepdim bool) (r *uop.UOp, err er
 	place := q * float64(n-1)
 	below := int64(place)
 	var above, nan *uop.UOp
-	if worthSelecting(x, axis) {
-		r, above = ranked(x, axis, full(x.Graph(), onesShape(len(s)), uop.Int(below), counts(n)))
+	if worthSelecting(x, axis, 2) {
+		one := transpose(shrinkAxis(x, axis, uop.N(0), uop.N(1)), axis, -1).Shape()
+		r, above = ranked(transpose(x, axis, -1), full(x.Graph(), one, uop.Int(below), counts(n)))
+		r, above = transpose(r, axis, -1), transpose(above, axis, -1)
 		nan = anyOf(isNaN(x), []int{axis}, true)
 	} else {
 		sorted := ordered(x, axis, false)

@@ -78,12 +78,12 @@ func keyValue(key *uop.UOp, dt *uop.DType, descending bool) *uop.UOp {
 	return bitcast(bitXor(key, uop.Uint(top)), dt)
 }
 
-// digitWidth is the width of digits for which the passes over n elements of so many bits, and over the counts of their digits, are
-// shortest.
-func digitWidth(bits, n int64) int64 {
-	steps := func(width int64) int64 { return (bits + width - 1) / width * (n + 1<<width) }
+// digitWidth is the width of digits, up to most, for which the passes over n elements of so many bits, and over the counts of their digits in so
+// many lists, are shortest.
+func digitWidth(bits, n, lists, most int64) int64 {
+	steps := func(width int64) int64 { return (bits + width - 1) / width * (n + lists<<width) }
 	best := int64(leastDigit)
-	for width := best + 1; width <= min(mostDigit, bits); width++ {
+	for width := best + 1; width <= min(most, bits); width++ {
 		if steps(width) < steps(best) {
 			best = width
 		}
@@ -180,7 +180,7 @@ func sortDigits(key *uop.UOp, keyBits int64, positions bool) (sorted, at *uop.UO
 		shift = 32
 	}
 	key = key.ContiguousOp()
-	bits := digitWidth(keyBits, length)
+	bits := digitWidth(keyBits, length, 1, mostDigit)
 	for done := int64(0); done < keyBits; done += bits {
 		width := min(bits, keyBits-done)
 		bins := int64(1) << width
@@ -212,59 +212,6 @@ func sortDigits(key *uop.UOp, keyBits int64, positions bool) (sorted, at *uop.UO
 		at = whole(at)
 	}
 	return whole(key), at
-}
-
-// leastRanked is the number of elements from which on counting finds one in less time than sorting all, leastRow that of a row; mostRanked is
-// how many are found so.
-const leastRanked, leastRow, mostRanked = 1 << 18, 1 << 10, 4
-
-// worthSelecting reports whether an element of a rank is found by counting.
-func worthSelecting(x *uop.UOp, axis int) bool {
-	s := x.Shape()
-	return isNumbers(s) && !x.DType.IsBool() && x.DType.Itemsize() <= 8 && s[axis].N >= leastRow && s.Numel().N >= leastRanked
-}
-
-// ranked is the element with so many before it in the order along an axis (where rank has one element), the first of equal ones, and the next
-// one, the last of equal ones, so that each has its own gradient: two bits of its key are found at a time, by counting the keys below the three
-// numbers that have other bits there.
-func ranked(x *uop.UOp, axis int, rank *uop.UOp) (element, next *uop.UOp) {
-	last := len(x.Shape()) - 1
-	t := transpose(x, axis, -1)
-	n := t.Shape()[last].N
-	key := sortKey(detach(t), false)
-	rank = cast(transpose(rank, axis, -1), counts(n))
-	count := func(is *uop.UOp) *uop.UOp { return sum(cast(is, counts(n)), []int{-1}, true) }
-	one := joinShapes(t.Shape())
-	one[last] = uop.N(1)
-	found := full(x.Graph(), one, uop.Uint(0), key.DType)
-	for shift := 8*x.DType.Itemsize() - 2; shift >= 0; shift -= 2 {
-		var digit *uop.UOp
-		for bits := uint64(1); bits < 4; bits++ {
-			above := cast(le(count(lt(key, add(found, uop.Uint(bits<<shift)))), rank), key.DType)
-			if digit == nil {
-				digit = above
-			} else {
-				digit = add(digit, above)
-			}
-		}
-		found = add(found, shiftLeft(digit, shift)).ContiguousOp()
-	}
-	most := uop.Uint(1<<(8*x.DType.Itemsize()) - 1)
-	greater := inverse(maxOf(inverse(where(gt(key, found), key, most)), []int{-1}, true))
-	greater = where(gt(count(le(key, found)), add(rank, 1)), found, greater)
-	places := reshape(count0(x.Graph(), n), append(onesShape(last), uop.N(n)))
-	pick := func(k *uop.UOp, first bool) *uop.UOp {
-		order := places
-		if first {
-			order = sub(int(n-1), places)
-		}
-		at := maxOf(where(eq(key, k), order, 0), []int{-1}, true)
-		if first {
-			at = sub(int(n-1), at)
-		}
-		return transpose(gather(t, last, cast(at, uop.Int32)), axis, -1)
-	}
-	return pick(found, true), pick(greater, false)
 }
 
 func isNumbers(s uop.Shape) bool { _, ok := s.Ints(); return ok && !s.Numel().IsNum(0) }

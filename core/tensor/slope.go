@@ -38,12 +38,12 @@ func (f elementwise) Gradient(g, u *uop.UOp) []*uop.UOp {
 	return out
 }
 
-// Composed rewrites a CUSTOM_GRADIENT as other operations with the same value and derivative. The transform of a Fourier pass and the positions
-// of the greatest elements are written out. A function whose derivative is that of a longer formula is detach(value) + formula -
+// Composed rewrites a CUSTOM_GRADIENT as other operations with the same value and derivative. The transform of a Fourier pass, the positions
+// of the greatest elements, and the keys of ranks, are written out. A function whose derivative is that of a longer formula is detach(value) + formula -
 // detach(formula): the compiler folds the difference to 0. Others are their values.
 func Composed(u *uop.UOp) *uop.UOp {
 	v := u.Src[0]
-	if s, ok := u.Arg.(stated); ok && (s.rule == passesOfTransform || s.rule == positionsOfMost) {
+	if s, ok := u.Arg.(stated); ok && (s.rule == passesOfTransform || s.rule == positionsOfMost || s.rule == keysOfRanks) {
 		return s.Late(u, uop.Target{Sorts: uop.SortsUnfused}, nil)
 	}
 	if f, ok := u.Arg.(elementwise); ok && f.long != nil {

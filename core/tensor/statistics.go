@@ -132,13 +132,9 @@ func Quantiles(x, q *uop.UOp, axes []int, keepdims bool, method string, skipNaN 
 	}
 	at := cast(below, uop.Int32)
 	var lo, hi, nan *uop.UOp
-	if wide[last].Max() <= mostRanked && isNumbers(wide) && worthSelecting(rows, last) {
-		var los, his []*uop.UOp
-		for i := range wide[last].N {
-			l, h := ranked(rows, last, shrinkAxis(at, last, uop.N(i), uop.N(i+1)))
-			los, his = append(los, l), append(his, h)
-		}
-		lo, hi, nan = cat(los, last), cat(his, last), anyOf(isNaN(rows), []int{last}, true)
+	if isNumbers(wide) && worthSelecting(rows, last, 2*wide[last].N) {
+		lo, hi = ranked(rows, at)
+		nan = anyOf(isNaN(rows), []int{last}, true)
 	} else {
 		sorted := ordered(rows, last, false).value
 		lo, hi = gather(sorted, last, at), gather(sorted, last, cast(minimum(add(at, 1), int(n-1)), uop.Int32))

@@ -62,12 +62,13 @@ const (
 	positionOfMax       // no gradient: the axes
 	positionOfMin
 	positionsOfMost // no gradient: how many along the last axis, 1 for the greatest
+	keysOfRanks     // no gradient
 )
 
-var statedNames = [...]string{"other", "product", "windows", "convolution", "gather", "take", "linear", "cholesky", "triangular_solve", "solve", "inverse", "qr", "eigh", "eig", "svd", "determinant", "lu", "pseudo_inverse", "holomorphic", "columns", "transposed_convolution", "recurrence", "unrolled", "alignment", "shares", "least_squares", "dynamic_slice", "dynamic_update_slice", "reduce_precision", "shared", "scattered_products", "roll", "transform", "radix_sort", "network_sort", "row_sort", "sort", "argsort", "argmax", "argmin", "top_positions"}
+var statedNames = [...]string{"other", "product", "windows", "convolution", "gather", "take", "linear", "cholesky", "triangular_solve", "solve", "inverse", "qr", "eigh", "eig", "svd", "determinant", "lu", "pseudo_inverse", "holomorphic", "columns", "transposed_convolution", "recurrence", "unrolled", "alignment", "shares", "least_squares", "dynamic_slice", "dynamic_update_slice", "reduce_precision", "shared", "scattered_products", "roll", "transform", "radix_sort", "network_sort", "row_sort", "sort", "argsort", "argmax", "argmin", "top_positions", "ranked_keys"}
 
 // A rule without a name does not compile.
-var _ = [1]struct{}{}[len(statedNames)-1-int(positionsOfMost)]
+var _ = [1]struct{}{}[len(statedNames)-1-int(keysOfRanks)]
 
 func (s stated) Equal(b uop.Arg) bool {
 	o, ok := b.(stated)
@@ -105,7 +106,7 @@ func (s stated) Shares() bool { return s.rule == gradientOfShared }
 // order, sort by networks wherever they can.
 func (s stated) IsLate(u *uop.UOp, target uop.Target) bool {
 	switch s.rule {
-	case sortedByNetwork, passesOfTransform, positionsOfMost:
+	case sortedByNetwork, passesOfTransform, positionsOfMost, keysOfRanks:
 		return true
 	case positionOfMax, positionOfMin:
 		return inBlocksOf(u.Src[1], s.numbers[0])
@@ -125,6 +126,8 @@ func (s stated) Late(u *uop.UOp, target uop.Target, made map[*uop.UOp][]*uop.UOp
 		return passes(u.Src[1], s.numbers, target)
 	case positionsOfMost:
 		return mostAlong(u.Src[1], s.numbers)
+	case keysOfRanks:
+		return keysByRank(u.Src[1], u.Src[2], target)
 	case positionOfMax:
 		return argMaxOfBlocks(u.Src[1], len(u.Shape()) == len(u.Src[1].Shape()))
 	case positionOfMin:
@@ -244,7 +247,7 @@ func (s stated) Gradient(g, u *uop.UOp) []*uop.UOp {
 		return []*uop.UOp{nil, transformRule(g, u)}
 	case gradientOfPrecision:
 		return []*uop.UOp{nil, reducePrecision(g, s.numbers[0], s.numbers[1])}
-	case sortedByDigits, sortedByNetwork, sortedRowsAlone, sortedValues, sortedPositions, positionOfMax, positionOfMin, positionsOfMost:
+	case sortedByDigits, sortedByNetwork, sortedRowsAlone, sortedValues, sortedPositions, positionOfMax, positionOfMin, positionsOfMost, keysOfRanks:
 		return make([]*uop.UOp, len(u.Src))
 	}
 	return []*uop.UOp{nil, g}

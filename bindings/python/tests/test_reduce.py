@@ -10,7 +10,7 @@ import pytest
 from numeric import RNG, check_gradient, close
 from turns import part
 
-from polygrad import Tensor, dtypes
+from polygrad import Tensor, dtypes, numpy
 
 X = RNG.uniform(-2, 2, (2, 3, 4))
 
@@ -289,6 +289,11 @@ def test_quantiles_of_many_elements(dtype, rounded):
         for axis, x in ((1, a), (0, a.T), (0, a.reshape(-1))):
             want = np.quantile(x.astype("float64"), q, axis)
             np.testing.assert_allclose(Tensor(x).quantile(q, axis).numpy(), want, rtol=1e-5)
+    shares = np.array([0.1, 0.1003, 0.5, 0.75])
+    for axis in 0, 1, None:
+        want = np.quantile(a.astype("float64"), shares, axis)
+        got = numpy.quantile(Tensor(a), Tensor(shares), axis).numpy()
+        np.testing.assert_allclose(got, want, rtol=1e-5)
     if dtype != "int32":
         a[3, 700] = np.nan
         got = Tensor(a).quantile(0.5, 1).numpy()
