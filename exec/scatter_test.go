@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"unsafe"
 
@@ -13,6 +14,7 @@ import (
 	"polygrad/core/tensor"
 	"polygrad/core/uop"
 	"polygrad/exec"
+	"polygrad/exec/interp"
 	"polygrad/tests/devices/nested"
 	"polygrad/tests/levels"
 )
@@ -91,5 +93,38 @@ func scattered(t *testing.T, e *exec.Executor, r *rand.Rand, s [3]int64, tied bo
 		if d := math.Abs(float64(got[i]) - want[i]); !(d < 1e-4) {
 			t.Fatalf("element %d is %g, expected %g", i, got[i], want[i])
 		}
+	}
+}
+
+// TestMaskedLongsAsPlaces scatters to the low bits of uint64, and to -1, which is no place, where a condition does not hold.
+func TestMaskedLongsAsPlaces(t *testing.T) {
+	const n, places = 100, 8
+	keys, want := make([]uint64, n), make([]int32, places)
+	for i := range keys {
+		keys[i] = uint64(i)*0x9E3779B97F4A7C15 + uint64(i)<<60
+		if keys[i]>>60 < 11 {
+			want[keys[i]%places]++
+		}
+	}
+	for _, d := range append(levels.Native(t), nested.New(ir.AVX2), interp.New()) {
+		t.Run(d.Name(), func(t *testing.T) {
+			g := symbolic.NewGraph()
+			got := make([]int32, places)
+			in, out := g.NewBuffer("CPU", n, uop.Uint64), g.NewBuffer("CPU", places, uop.Int32)
+			c := func(dt *uop.DType, v uop.Const, n int64) *uop.UOp {
+				return g.Const(dt, v).Reshape(uop.ShapeOf(1)).Expand(uop.ShapeOf(n))
+			}
+			low := must(tensor.Cast(must(tensor.BitAnd(in, c(uop.Uint64, uop.Uint(places-1), n))), uop.Int32))
+			chosen := must(tensor.Lt(must(tensor.ShiftRight(in, c(uop.Uint64, uop.Uint(60), n))), c(uop.Uint64, uop.Uint(11), n)))
+			place := must(tensor.Where(chosen, low, c(uop.Int32, uop.Int(-1), n)))
+			v := c(uop.Int32, uop.Int(0), places).ScatterTo(uop.ScatterArg{Op: uop.Add}, place, c(uop.Int32, uop.Int(1), n))
+			binds := []exec.Binding{{Buffer: in, Ptr: unsafe.Pointer(&keys[0])}, {Buffer: out, Ptr: unsafe.Pointer(&got[0])}}
+			if err := exec.New(d).Realize(g.Sink(nil, out.Store(v)), binds, nil); err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("counts are %v, expected %v", got, want)
+			}
+		})
 	}
 }

@@ -84,6 +84,13 @@ func sumColumns(rows, columns int64) func(inputs) *uop.UOp {
 	return func(in inputs) *uop.UOp { return must(tensor.Sum(in(uop.Float32, rows, columns), []int{1}, false)) }
 }
 
+// columnsAt are the sums of n columns that are looked up.
+func columnsAt(rows, columns, n int64) func(inputs) *uop.UOp {
+	return func(in inputs) *uop.UOp {
+		return must(tensor.Sum(must(tensor.TakeAxes(in(uop.Float32, rows, columns), in(uop.Int32, n), 1)), []int{1}, false))
+	}
+}
+
 func transposed(rows, columns int64) func(inputs) *uop.UOp {
 	return func(in inputs) *uop.UOp { v := turned(in(uop.Float32, rows, columns)); return v.Add(v) }
 }
@@ -317,6 +324,9 @@ func TestDecisions(t *testing.T) {
 			part := in(f32, 8, 64, 128).Shrink([]uop.Pair{{Hi: uop.N(8)}, {Hi: uop.N(64)}, {Hi: uop.N(100)}})
 			return must(tensor.Sum(part, []int{1, 2}, false))
 		}, "around vectors"},
+		{"columns are looked up along rows that L1 does not hold together", big, "", columnsAt(192, 384, 192), "along vectors"},
+		{"for several rows at once if it does", big, "", columnsAt(128, 64, 192), "!along vectors"},
+		{"or if few are looked up, each in a line of its own", big, "", columnsAt(192, 3840, 48), "!along vectors"},
 		{"vectors of a count that a shift makes", ir.Wasm, "", tiles(4), "along vectors, count unknown"},
 		{"those are not full: what is left is done one by one", ir.Wasm, "", tiles(2), "along vectors, count unknown"},
 		{"columns stay in the second cache", big, "", matmul(f32, 256, 256, 256), "!pack"},

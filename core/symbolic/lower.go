@@ -12,8 +12,16 @@ func concrete(u *uop.UOp) *uop.DType {
 
 // lowerBinary computes an index operation in a type that holds the operands and the result.
 func lowerBinary(u, x, y *uop.UOp) *uop.UOp {
-	dt := uop.LeastUpper(concrete(u), x.DType, y.DType)
+	dt := signedIndex(uop.LeastUpper(concrete(u), x.DType, y.DType))
 	return x.Cast(dt).Alu(u.Op, y.Cast(dt)).Cast(u.DType)
+}
+
+// signedIndex is int64 for uint64, in which -1, the index of no element, is a large number.
+func signedIndex(dt *uop.DType) *uop.DType {
+	if dt.Scalar() == uop.Uint64 {
+		return uop.Int64.Vec(dt.Count)
+	}
+	return dt
 }
 
 func lowerConst(u *uop.UOp) *uop.UOp {
@@ -24,7 +32,7 @@ func lowerConst(u *uop.UOp) *uop.UOp {
 }
 
 func lowerWhere(cond, x, y *uop.UOp) *uop.UOp {
-	dt := uop.LeastUpper(x.DType, y.DType)
+	dt := signedIndex(uop.LeastUpper(x.DType, y.DType))
 	return cond.Where(x.Cast(dt), y.Cast(dt)).Cast(uop.IndexT)
 }
 

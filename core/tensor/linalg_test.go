@@ -263,7 +263,7 @@ func (l *lab) residuals(a array, dt *uop.DType) map[string]float64 {
 
 // Sizes below, at and beyond the size of a block and of a matrix of one panel.
 func TestBlocks(t *testing.T) {
-	shapes := [][]int64{{7, 7}, {32, 32}, {33, 33}, {40, 70}, {70, 40}, {2, 65, 65}, {17, 3, 3}, {17, 5, 2}}
+	shapes := [][]int64{{7, 7}, {32, 32}, {33, 33}, {40, 70}, {70, 40}, {2, 65, 65}, {17, 3, 3}, {17, 5, 2}, {3, 48, 48}, {18, 49, 49}, {130, 130}}
 	for i, device := range []string{"wasm", ""} {
 		l := newLab(t, device)
 		for _, dt := range []*uop.DType{uop.Float32, uop.Float64} {

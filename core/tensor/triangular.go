@@ -19,6 +19,8 @@ func squareSize(arg string, x *uop.UOp) int64 {
 // matrices. Only the loops over columns and blocks are long, not the graph.
 const (
 	blockSize = 32
+	// mostInOne rows are one block where nothing follows, fewBlocks blocks are written out.
+	mostInOne, fewBlocks = blockSize * 3 / 2, 8
 	// manyLanes are enough matrices to compute them side by side, if they are no larger than maxLanes.
 	manyLanes, maxLanes = 16, 32
 	// maxPanels is the number of panels of a matrix: their graph is written out, as each is smaller than the one before.
@@ -138,33 +140,38 @@ func cholesky(a *uop.UOp, upper bool) *uop.UOp {
 		if upper {
 			x = transpose(x, -2, -1)
 		}
-		var l *uop.UOp
-		switch {
-		case n <= blockSize*3/2:
-			l, _ = choleskyBlock(x, false)
-		case n <= 2*blockSize:
-			l = choleskyHalves(x)
-		default:
-			l = choleskyPanels(x)
+		l := choleskyPanels
+		if n <= fewBlocks*blockSize {
+			l = choleskyBlocks
 		}
+		x = l(x)
 		if upper {
-			l = transpose(l, -2, -1)
+			x = transpose(x, -2, -1)
 		}
-		return []*uop.UOp{l}
+		return []*uop.UOp{x}
 	})[0], a)
 }
 
-// choleskyHalves computes the factor of matrices of at most two blocks.
-func choleskyHalves(a *uop.UOp) *uop.UOp {
+// choleskyBlocks computes few blocks of columns from left to right: each is subtracted from what is right of it.
+func choleskyBlocks(a *uop.UOp) *uop.UOp {
 	_, n, _ := sizes(a)
-	half := blockFor(a, n)
+	size := blockFor(a, n)
+	rest := a
 	part := func(row, rows, column, columns int64) *uop.UOp {
-		return block(block(a, 1, uop.N(row), rows), 2, uop.N(column), columns)
+		return block(block(rest, 1, uop.N(row), rows), 2, uop.N(column), columns)
 	}
-	first, inverse := choleskyBlock(part(0, half, 0, half), true)
-	below := dot(part(half, n-half, 0, half), transpose(inverse, -2, -1), nil).ContiguousOp()
-	second, _ := choleskyBlock(sub(part(half, n-half, half, n-half), dot(below, transpose(below, -2, -1), nil)).ContiguousOp(), false)
-	return cat([]*uop.UOp{padAxis(first, 2, 0, n-half, 0), cat([]*uop.UOp{below, second}, 2)}, 1)
+	var columns []*uop.UOp
+	for at := int64(0); ; at += size {
+		left := n - at
+		if left <= mostInOne {
+			l, _ := choleskyBlock(rest, false)
+			return sideBySide(append(columns, padAxis(l, 1, at, 0, 0)), 2)
+		}
+		l, inverse := choleskyBlock(part(0, size, 0, size).ContiguousOp(), true)
+		below := dot(part(size, left-size, 0, size), transpose(inverse, -2, -1), nil).ContiguousOp()
+		columns = append(columns, padAxis(cat([]*uop.UOp{l, below}, 1), 1, at, 0, 0))
+		rest = sub(part(size, left-size, size, left-size), dot(below, transpose(below, -2, -1), nil)).ContiguousOp()
+	}
 }
 
 func choleskyPanels(a *uop.UOp) *uop.UOp {

@@ -168,6 +168,9 @@ const aliasing = 4096
 // tileWide is the usual width of a register tile, in vectors of columns.
 const tileWide = 2
 
+// tileVectors is the width of a tile of one row.
+const tileVectors = 8
+
 // tileRows is the height of a register tile of that width.
 func (pl *planner) tileRows() int64 { return int64(pl.m.Vectors-4) / tileWide }
 
@@ -181,7 +184,7 @@ func collectsBools(r *analysis.Region) bool {
 func (pl *planner) registerTile(p *Band, vec, rows *Axis, results int64, acc []analysis.Access, parts bool) {
 	vectors := (vec.Count + vec.Unit - 1) / vec.Unit
 	if rows == nil {
-		most := int64(8)
+		most := int64(tileVectors)
 		if pl.m.Masks && slices.ContainsFunc(p.Leaf.Loops(), collectsBools) {
 			most = 6 // there are 7 mask registers
 		}

@@ -98,6 +98,7 @@ func (pl *planner) tileCost(p *Band, k *analysis.Region, vec, rows *Axis, acc []
 		loads := 0.0
 		for _, a := range acc {
 			loads += costOf(byLane.Of(a.U.Src[0]), a.U) * a.Times / times
+			loads += pl.lookupMisses(k, vec, a) * a.Times / times
 		}
 		return max(1, loads) * pl.fill(vec.Count)
 	}
@@ -120,6 +121,24 @@ func (pl *planner) tileCost(p *Band, k *analysis.Region, vec, rows *Axis, acc []
 		}
 	}
 	return (max(1, loads) + once) * pl.fill(vec.Count)
+}
+
+// costMiss is the cost of an element that is looked up in L2, not in L1.
+const costMiss = 3
+
+// lookupMisses is the cost of a vector of elements that the lanes look up at the same place of their rows, beside that of reading the rows once:
+// the more rows a tile has, the fewer stay in L1 until the next element of them.
+func (pl *planner) lookupMisses(k *analysis.Region, vec *Axis, a analysis.Access) float64 {
+	b, index, _, ok := pl.AddressOf(a.U.Src[0])
+	lane := pl.Slopes(vec.Region.Rng).Of(a.U.Src[0])
+	if !ok || b == nil || a.U.Op != uop.Load || lane.Irregular || lane.Step < 2 || !pl.Slopes(k.Rng).Of(index).Irregular {
+		return 0
+	}
+	size := b.Kind.Size()
+	row := min(lane.Step, b.Size) * size
+	lines, read := float64((row+Line-1)/Line), float64(k.Trip())
+	tile := float64(min(vec.Count, tileVectors*int64(pl.Lanes))) * min(lines, read) * Line
+	return costMiss * float64(pl.Lanes) * max(1-float64(pl.m.L1)/tile, 0) * max(1-lines/read, 0)
 }
 
 // rowsCost is the cost of broadcasting the operands of rows, plus packing them if they are packed; strided is the number of bytes of L2

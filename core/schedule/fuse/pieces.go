@@ -214,8 +214,8 @@ func (f *fuser) splitPays(b *body, c *cut) bool {
 		switch {
 		case u.Op == uop.Where && u.Src[0].InRange(c.r):
 			saved += n * (1 + wastedWork(u, c.r, counted)/2)
-		case u.DType.IsBool() && !u.HasOp(uop.Ops(uop.Index)):
-			saved += n
+		case u.DType.IsBool() && (ofPositions(u) || u.Op == uop.And && slices.ContainsFunc(u.Src, func(s *uop.UOp) bool { return s.InRange(c.r) && ofPositions(s) })):
+			saved += n // of a condition on loaded values, too, joined with one of positions
 		case u.Op == uop.Index && strideIn(u.Src[1].GetIdx(), c.r) < 0:
 			saved += n * float64(issued*m.Lanes) // a gather
 		}
@@ -229,6 +229,9 @@ func (f *fuser) splitPays(b *body, c *cut) bool {
 	}
 	return m.vectorCycles(saved) > float64(c.times)*(float64(len(c.at))*start+float64(b.loading(c.r, c.at)-1)*work/issued)
 }
+
+// ofPositions reports whether a condition depends on no memory.
+func ofPositions(u *uop.UOp) bool { return !u.HasOp(uop.Ops(uop.Index)) }
 
 // wastedWork is the work for only one of the values of a WHERE in a loop: about half of it is wasted.
 func wastedWork(where, r *uop.UOp, counted map[*uop.UOp]bool) (w float64) {

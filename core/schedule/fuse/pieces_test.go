@@ -105,3 +105,26 @@ func TestLoopsAreCut(t *testing.T) {
 		})
 	}
 }
+
+// A row that is looked up is cut, too: the conditions on positions are joined with those on what is looked up, which stay.
+func TestLookedUpRowsAreCut(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		columns int64
+		cut     bool
+	}{{"long", 140, true}, {"short", 21, false}} {
+		t.Run(c.name, func(t *testing.T) {
+			g := newGraph(t)
+			x := g.in(33, c.columns).Pad([]uop.Pair{{Lo: uop.N(1)}, {Lo: uop.N(1), Hi: uop.N(2)}})
+			s := g.fused(options, g.ok(tensor.Embedding(x, g.NewBuffer("CPU", 96, uop.Int32))).ReduceAxes(uop.Max, 0, 1))
+			g.expect(s, 1)
+			compared := false
+			for _, u := range s.Kernels[0].AST.Toposort() {
+				compared = compared || u.Op == uop.CmpLt && u.Src[0].Op == uop.Range
+			}
+			if compared == c.cut || count(s, uop.Where) == 0 {
+				t.Errorf("positions are compared: %v; %d choices, expected those of what is looked up", compared, count(s, uop.Where))
+			}
+		})
+	}
+}
