@@ -299,7 +299,7 @@ func (l loopsAcross) at(index, number *uop.UOp) *uop.UOp {
 }
 
 // ownElements is the distance between the elements that an index reaches for one of a batch and those for the next one, 0 if they are not
-// disjoint, or too few for vectors.
+// disjoint.
 func (l loopsAcross) ownElements(index *uop.UOp, batch int64) int64 {
 	g, loaded := index.Graph(), rewrite.Map{}
 	for _, u := range index.Toposort() {
@@ -312,7 +312,7 @@ func (l loopsAcross) ownElements(index *uop.UOp, batch int64) int64 {
 	each := g.Variable("number", uop.Int(0), uop.Int(batch-1), uop.IndexT)
 	first, valid := l.at(index.GetIdx(), number(0)), l.at(index.GetValid(), number(0))
 	step, linear := factorOf(each, l.at(index.GetIdx(), each))
-	if !linear || step < 2*lanesOfVectors || valid != l.at(index.GetValid(), each) {
+	if !linear || step < 1 || valid != l.at(index.GetValid(), each) {
 		return 0
 	}
 	within := rewrite.Map{}
@@ -372,7 +372,7 @@ func (s *Schedule) batchOf(kernels []Kernel, written map[int]bool) (batch int64,
 		for _, step := range steps {
 			all += step * n
 		}
-		if len(found) == len(kernels) && all >= greatest {
+		if len(found) == len(kernels) && slices.Max(slices.Collect(maps.Values(steps))) >= 2*lanesOfVectors && all >= greatest {
 			batch, across, greatest = n, found, all
 		}
 	}

@@ -136,3 +136,28 @@ func TestShortenedToOne(t *testing.T) {
 		}
 	}
 }
+
+// A batch that is computed side by side may have one element each of a small state, such as a pivot, if another state has enough for vectors.
+func TestBatches(t *testing.T) {
+	const batch = 20
+	g := symbolic.NewGraph()
+	param := func(i int) *uop.UOp {
+		return g.New(uop.Param, uop.Float32.Ptr(batch*64, uop.Global), nil, uop.Num(i), nil)
+	}
+	rows, pivot := param(0), param(1)
+	for _, c := range []struct {
+		name  string
+		width int64
+		want  int64
+	}{{"rows and a pivot", 64, batch}, {"too few elements for vectors", 3, 1}} {
+		b, r := g.Range(uop.N(batch), uop.AxisLoop, 0), g.Range(uop.N(c.width), uop.AxisLoop, 1)
+		at := b.MulInt(c.width).Add(r)
+		kernels := []Kernel{
+			{AST: g.Sink(nil, pivot.IndexPtr(b).Store(rows.IndexBy(b.MulInt(c.width))).EndRanges(b)), Bufs: []int{0, 1}},
+			{AST: g.Sink(nil, rows.IndexPtr(at).Store(rows.IndexBy(at).Mul(pivot.IndexBy(b))).EndRanges(b, r)), Bufs: []int{0, 1}},
+		}
+		if got, _ := (&Schedule{}).batchOf(kernels, map[int]bool{0: true, 1: true}); got != c.want {
+			t.Errorf("%s: a batch of %d, expected %d", c.name, got, c.want)
+		}
+	}
+}
