@@ -45,7 +45,7 @@ func TestLargeEpilogueOperandsArePrefetched(t *testing.T) {
 		v := func(in func(...int64) *uop.UOp) *uop.UOp {
 			return must(tensor.Add(must(tensor.MatMul(in(c.rows, 80), in(80, 64))), in(c.rows, 64)))
 		}
-		if got := prefetches(t, v); got != c.want {
+		if got := prefetches(t, 1, v); got != c.want {
 			t.Errorf("%d rows: fetching is %v, expected %v", c.rows, got, c.want)
 		}
 	}
@@ -61,7 +61,7 @@ func TestRowsOfTheNextTileArePrefetched(t *testing.T) {
 		v := func(in func(...int64) *uop.UOp) *uop.UOp {
 			return must(tensor.Conv(in(1, c.channels, c.length), in(24, c.channels, 5), nil, 1, tensor.Window{}))
 		}
-		if got := prefetches(t, v); got != c.want {
+		if got := prefetches(t, 1, v); got != c.want {
 			t.Errorf("%d channels of %d: fetching is %v, expected %v", c.channels, c.length, got, c.want)
 		}
 	}
@@ -78,14 +78,14 @@ func TestBucketsArePrefetched(t *testing.T) {
 			_, at, err := tensor.Sort(in(c.length), 0, false)
 			return must(at, err)
 		}
-		if got := prefetches(t, v); got != c.want {
+		if got := prefetches(t, 0, v); got != c.want {
 			t.Errorf("a row of %d: fetching is %v, expected %v", c.length, got, c.want)
 		}
 	}
 }
 
-// prefetches reports whether a kernel of a value prefetches, with a second cache of 100 KiB.
-func prefetches(t *testing.T, of func(in func(...int64) *uop.UOp) *uop.UOp) bool {
+// prefetches reports whether a kernel of a value prefetches, with a second cache of 100 KiB. The value has so many kernels, any number if 0.
+func prefetches(t *testing.T, kernels int, of func(in func(...int64) *uop.UOp) *uop.UOp) bool {
 	t.Helper()
 	m := ir.AVX512
 	m.L2, m.Stream = 100<<10, 8<<20
@@ -99,6 +99,9 @@ func prefetches(t *testing.T, of func(in func(...int64) *uop.UOp) *uop.UOp) bool
 	out := g.NewBuffer("CPU", n, v.DType)
 	if _, err := exec.New(d).Compile(g.Sink(nil, out.Store(v.Reshape(uop.ShapeOf(n))))); err != nil {
 		t.Fatal(err)
+	}
+	if kernels > 0 && len(d.made) != kernels {
+		t.Fatalf("%d kernels, expected %d", len(d.made), kernels)
 	}
 	return slices.ContainsFunc(d.made, func(k *ir.Kernel) bool { return fetches(k.Root) })
 }

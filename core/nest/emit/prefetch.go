@@ -68,6 +68,9 @@ func (im *emitter) prefetchNextTile(r *analysis.Region, e *env) {
 
 // prefetchBuckets prefetches where the next elements of buckets go.
 func (im *emitter) prefetchBuckets(r *analysis.Region, copies []*env) {
+	if im.planned.PrefetchesBy(plan.Counted, r) == nil {
+		return
+	}
 	for _, e := range copies {
 		im.prefetchBytes(r, plan.Counted, newEnv(e), func(lane int64) bool { return lane == 0 })
 	}
