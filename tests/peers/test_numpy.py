@@ -89,7 +89,7 @@ for dtype in ("int8", "int64"):
     signed = np.array([-5, 5, 7, 0], dtype)
     for xs in [(signed, LONG), (LONG, signed + (signed == 0).astype(dtype))]:
         same("add subtract multiply divide pow floor_divide remainder fmod divmod", *xs)
-        same("maximum minimum fmax fmin hypot less equal outer vecdot float_power", *xs)
+        same("maximum minimum fmax fmin hypot nextafter less equal outer vecdot float_power", *xs)
         case("promoted", lambda m, x, y: m.zeros(1, m.result_type(x, y)), *xs)
         case("joined", lambda m, x, y: (m.concat([x, y]), m.stack([x, y]), m.hstack([x, y])), *xs)
         case("clip where", lambda m, x, y: (m.clip(x, y, y), m.where(x < 5, x, y)), *xs)
@@ -743,3 +743,10 @@ def test_no_type_has_bits_of_both_signs() -> None:
     for name in ("bitwise_and", "bitwise_left_shift", "gcd", "lcm"):
         with pytest.raises(TypeError, match=rf"{name}: .*: is float64, expected an integer"):
             getattr(pnp, name)(signed, unsigned)
+
+
+@pytest.mark.parametrize("keys", [(), [], np.zeros((0, 3))])
+def test_the_order_of_no_keys(keys: Any) -> None:
+    for lexsort in (np.lexsort, pnp.lexsort):
+        with pytest.raises(TypeError, match=r"len > 0|keys: none, expected one or more"):
+            lexsort(keys)

@@ -141,7 +141,10 @@ func numpy1(name, doc string, f func(x *uop.UOp) (*uop.UOp, error)) Op {
 	return inNumpy(name, "", doc, func(a *Args) (*uop.UOp, error) { return f(a.X) })
 }
 
-func numpy2(name, doc string, f two) Op {
+func numpy2(name, doc string, f two) Op { return ofOneType(besideY(name, doc, f)) }
+
+// besideY is a function of two operands whose types have nothing to do with each other.
+func besideY(name, doc string, f two) Op {
 	return inNumpy(name, "y operand", doc, func(a *Args) (*uop.UOp, error) {
 		x, y, err := a.met(tensor.BeyondFails)
 		if err != nil {
@@ -447,13 +450,13 @@ func (a *Args) flatUnless(name string) (*uop.UOp, int, error) {
 }
 
 var numpyOps = sync.OnceValue(func() []Op {
-	return inNumPysTypes(inNumPysNames(slices.Concat(
+	return inNumPysNames(slices.Concat(
 		// Elementwise
 		same("real imag conj acos acosh asin asinh atan atanh cos cosh exp exp2 expm1 isfinite isinf isnan log log1p log2 log10 logical_not sign sin sinh square sqrt tan tanh reciprocal bitwise_invert=bitwise_not"),
-		ofNumbers(same("negative=neg")), ofNumbers(twoOf("subtract=sub")),
-		twoOf(`add multiply=mul divide=div pow maximum minimum bitwise_and bitwise_or bitwise_xor
-		bitwise_left_shift=lshift bitwise_right_shift=rshift less=lt less_equal=le greater=gt greater_equal=ge equal=eq not_equal=ne logaddexp atan2 hypot
-		floor_divide=floordiv remainder=mod fmod`),
+		ofNumbers(same("negative=neg")), ofOneTypes(ofNumbers(twoOf("subtract=sub"))),
+		ofOneTypes(twoOf(`add multiply=mul divide=div pow maximum minimum bitwise_and bitwise_or bitwise_xor bitwise_left_shift=lshift
+		bitwise_right_shift=rshift`)), twoOf("less=lt less_equal=le greater=gt greater_equal=ge equal=eq not_equal=ne"),
+		ofOneTypes(twoOf("logaddexp atan2 hypot floor_divide=floordiv remainder=mod fmod")),
 		[]Op{
 			inNumpy("angle", "deg bool = false", described("angle").Doc+"\nIn degrees with deg.", func(a *Args) (*uop.UOp, error) {
 				r, err := tensor.Angle(a.X)
@@ -508,7 +511,7 @@ var numpyOps = sync.OnceValue(func() []Op {
 			}),
 			severalInNumpy("fraction whole", "modf", "", "The fractional and the whole part, both with the sign of x.", func(a *Args) ([]*uop.UOp, error) { return pair(tensor.SplitWhole(a.X)) }),
 			severalInNumpy("mantissa exponent", "frexp", "", "m with 1/2 <= |m| < 1 and an integer e with x = m 2^e.", func(a *Args) ([]*uop.UOp, error) { return pair(tensor.FRexp(a.X)) }),
-			numpy2("ldexp", "x 2^y for integers y.", tensor.LdExp),
+			besideY("ldexp", "x 2^y for integers y.", tensor.LdExp),
 			logical("logical_and", "Whether both are not 0: bool.", tensor.BitAnd),
 			logical("logical_or", "Whether one is not 0: bool.", tensor.BitOr),
 			logical("logical_xor", "Whether one and only one is not 0: bool.", tensor.BitXor),
@@ -535,7 +538,7 @@ var numpyOps = sync.OnceValue(func() []Op {
 				}
 				return tensor.Pow(x, y)
 			}),
-			severalInNumpy("quotient remainder", "divmod", "y operand", "floor_divide and remainder.", func(a *Args) ([]*uop.UOp, error) {
+			ofOneType(severalInNumpy("quotient remainder", "divmod", "y operand", "floor_divide and remainder.", func(a *Args) ([]*uop.UOp, error) {
 				x, y, err := a.met(tensor.BeyondFails)
 				if err != nil {
 					return nil, err
@@ -546,12 +549,12 @@ var numpyOps = sync.OnceValue(func() []Op {
 				}
 				r, err := tensor.Mod(x, y)
 				return []*uop.UOp{q, r}, err
-			}),
+			})),
 			borrowed("isclose", "isclose", "b operand, rtol float = 1e-05, atol float = 1e-08, equal_nan bool = false", "other rtol atol equal_nan"),
 			inNumpy("array_equal", "a2 tensor, equal_nan bool = false", "Whether shapes and elements are equal: bool.", func(a *Args) (*uop.UOp, error) {
 				return tensor.AllEqual(a.X, a.tensor("a2"), a.bool("equal_nan"))
 			}),
-			inNumpy("clip", "min operand?, max operand?", "Elements limited to min and max, which may be left out.", func(a *Args) (*uop.UOp, error) {
+			ofOneType(inNumpy("clip", "min operand?, max operand?", "Elements limited to min and max, which may be left out.", func(a *Args) (*uop.UOp, error) {
 				if !a.given("min") && !a.given("max") {
 					return a.X, nil
 				}
@@ -567,7 +570,7 @@ var numpyOps = sync.OnceValue(func() []Op {
 					}
 				}
 				return tensor.Clamp(x, bounds[0], bounds[1])
-			}),
+			})),
 		},
 		numpyReductions(),
 		// Sorting, searching, sets
@@ -799,7 +802,7 @@ Those outside are errors where they are in memory, moved to the edge with "clip"
 			}),
 		},
 		numpyShapes(), numpyProducts(),
-	)))
+	))
 })
 
 func scaled(x *uop.UOp, by float64) (*uop.UOp, error) {

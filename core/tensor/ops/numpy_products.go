@@ -11,12 +11,12 @@ import (
 func numpyProducts() []Op {
 	return slices.Concat(
 		[]Op{
-			inNumpy("matmul", "y tensor", "The matrix product of the last two axes.\nVectors are rows on the left and columns on the right.", func(a *Args) (*uop.UOp, error) { return tensor.Product(a.X, a.tensor("y")) }),
-			inNumpy("tensordot", "y tensor, axes ints = 2, y_axes ints?", "The sum of products over axes of both.\naxes are those of x beside y_axes of y; alone, a number of the last axes of x and the first of y.", func(a *Args) (*uop.UOp, error) { return a.tensorDot() }),
-			inNumpy("vecdot", "y tensor, axis int = -1", "The sum of products along an axis, with the conjugate of x.", func(a *Args) (*uop.UOp, error) { return tensor.VecDot(a.X, a.tensor("y"), a.axis("axis")) }),
+			ofOneType(inNumpy("matmul", "y tensor", "The matrix product of the last two axes.\nVectors are rows on the left and columns on the right.", func(a *Args) (*uop.UOp, error) { return tensor.Product(a.X, a.tensor("y")) })),
+			ofOneType(inNumpy("tensordot", "y tensor, axes ints = 2, y_axes ints?", "The sum of products over axes of both.\naxes are those of x beside y_axes of y; alone, a number of the last axes of x and the first of y.", func(a *Args) (*uop.UOp, error) { return a.tensorDot() })),
+			ofOneType(inNumpy("vecdot", "y tensor, axis int = -1", "The sum of products along an axis, with the conjugate of x.", func(a *Args) (*uop.UOp, error) { return tensor.VecDot(a.X, a.tensor("y"), a.axis("axis")) })),
 			inNumpy("matvec", "y tensor", "The products of matrices x and vectors, the last axis of y.", func(a *Args) (*uop.UOp, error) { return tensor.MatVec(a.X, a.tensor("y")) }),
 			inNumpy("vecmat", "y tensor", "The products of vectors, the last axis of x, and matrices y.", func(a *Args) (*uop.UOp, error) { return tensor.VecMat(a.X, a.tensor("y")) }),
-			inNumpy("outer", "b tensor", "The products of all elements of two vectors.", func(a *Args) (*uop.UOp, error) {
+			ofOneType(inNumpy("outer", "b tensor", "The products of all elements of two vectors.", func(a *Args) (*uop.UOp, error) {
 				x, err := flat(a.X)
 				if err != nil {
 					return nil, err
@@ -26,16 +26,16 @@ func numpyProducts() []Op {
 					return nil, err
 				}
 				return tensor.TensorDot(x, y, nil, nil)
-			}),
-			inNumpy("kron", "b tensor", "The product of Kronecker.", func(a *Args) (*uop.UOp, error) { return tensor.Kron(a.X, a.tensor("b")) }),
-			ofNumber(inNumpy("cross", "b tensor, axisa int = -1, axisb int = -1, axisc int = -1, axis int?", `The cross product of vectors of 2 or 3.
+			})),
+			ofOneType(inNumpy("kron", "b tensor", "The product of Kronecker.", func(a *Args) (*uop.UOp, error) { return tensor.Kron(a.X, a.tensor("b")) })),
+			ofOneType(ofNumber(inNumpy("cross", "b tensor, axisa int = -1, axisb int = -1, axisc int = -1, axis int?", `The cross product of vectors of 2 or 3.
 They lie along axisa and axisb, the result along axisc; or all along axis. Two vectors of 2 have one number, the third of their product.`, func(a *Args) (*uop.UOp, error) {
 				axes := [3]int{a.axis("axisa"), a.axis("axisb"), a.axis("axisc")}
 				if a.given("axis") {
 					axes = [3]int{a.axis("axis"), a.axis("axis"), a.axis("axis")}
 				}
 				return tensor.CrossAlong(a.X, a.tensor("b"), axes)
-			})),
+			}))),
 			inNumpy("convolve", "v tensor, mode text = full {full same valid}", "The convolution of two vectors: all of it, as long as the longer one, or without edges.", func(a *Args) (*uop.UOp, error) {
 				return tensor.ConvolveVectors(a.X, a.tensor("v"), a.text("mode"))
 			}),

@@ -111,8 +111,8 @@ func numpyShapes() []Op {
 			}
 			return tensor.RepeatInterleave(x, a.ints("repeats")[0], axis)
 		}),
-		joiner("numpy.concat", "axis int = 0", "Arrays joined along an axis; flattened and joined without one.", func(a *Args) (*uop.UOp, error) { return tensor.Cat(a.Xs, a.axis("axis")) }),
-		joiner("numpy.stack", "axis int = 0", "Arrays of one shape joined along a new axis.", func(a *Args) (*uop.UOp, error) { return tensor.Stack(a.Xs, a.axis("axis")) }),
+		ofOneType(joiner("numpy.concat", "axis int = 0", "Arrays joined along an axis; flattened and joined without one.", func(a *Args) (*uop.UOp, error) { return tensor.Cat(a.Xs, a.axis("axis")) })),
+		ofOneType(joiner("numpy.stack", "axis int = 0", "Arrays of one shape joined along a new axis.", func(a *Args) (*uop.UOp, error) { return tensor.Stack(a.Xs, a.axis("axis")) })),
 		severalInNumpy("", "unstack", "axis int = 0", "The parts of an array along an axis, without it.", func(a *Args) ([]*uop.UOp, error) { return tensor.Unstack(a.X, a.axis("axis")) }),
 		inNumpy("tril", "k int = 0", "The lower triangle of the last two axes, 0 elsewhere.", func(a *Args) (*uop.UOp, error) { return tensor.Tril(a.X, a.int("k")) }),
 		inNumpy("triu", "k int = 0", "The upper triangle of the last two axes, 0 elsewhere.", func(a *Args) (*uop.UOp, error) { return tensor.Triu(a.X, a.int("k")) }),

@@ -48,29 +48,20 @@ func setsByName[K comparable](names map[K]string) map[string]K {
 	return out
 }
 
-// joined are functions whose operands NumPy promotes to one type.
-const joined = `add subtract multiply divide pow float_power maximum minimum fmax fmin bitwise_and bitwise_or bitwise_xor bitwise_left_shift
-	bitwise_right_shift logaddexp logaddexp2 atan2 hypot copysign heaviside gcd lcm floor_divide remainder fmod divmod clip concat stack
-	matmul vecdot outer kron cross tensordot`
-
-// inNumPysTypes gives functions NumPy's type of signed integers beside uint64: float64, the only one that has a place for both. Operators of
-// Tensors give uint64, as tinygrad's do; comparisons are exact and need no common type.
-func inNumPysTypes(list []Op) []Op {
-	names := setsByName(map[bool]string{true: joined})
-	for i := range list {
-		name := strings.TrimPrefix(list[i].Name, "numpy.")
-		if !names[name] {
-			continue
-		}
-		delete(names, name)
-		build := list[i].Build
-		list[i].Build = func(a *Args) ([]*uop.UOp, error) {
-			a.signedAsFloats()
-			return build(a)
-		}
+// ofOneType is a function whose operands NumPy promotes to one type: signed integers beside uint64 to float64, the only one that has a place for
+// both. Operators of Tensors give uint64, as tinygrad's do; comparisons are exact and need no common type.
+func ofOneType(op Op) Op {
+	build := op.Build
+	op.Build = func(a *Args) ([]*uop.UOp, error) {
+		a.signedAsFloats()
+		return build(a)
 	}
-	for name := range names {
-		panic("ops: no function " + name)
+	return op
+}
+
+func ofOneTypes(list []Op) []Op {
+	for i := range list {
+		list[i] = ofOneType(list[i])
 	}
 	return list
 }

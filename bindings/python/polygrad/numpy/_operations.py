@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from polygrad._base import combine, join, make, operand, operation
+from polygrad._library import wrong
 from polygrad._prototypes import (
     POLY_EQ,
     POLY_GE,
@@ -1608,6 +1609,8 @@ def argsort(
 
 def lexsort(keys: Sequence[Operand], axis: int = -1) -> Tensor:
     """The positions that sort by the last of several arrays, then by the one before, and so on."""
+    if not len(keys):
+        raise wrong("keys", "none", "one or more", TypeError)
     return join(tensors(keys), _LEXSORT, axis)[0]
 
 

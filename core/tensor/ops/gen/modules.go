@@ -163,6 +163,9 @@ func pythonModule(m *ops.Module) []byte {
 				list, params[0] = "tensors("+first+")", first+": Sequence[Operand]"
 			}
 			body = moduleCall("return join", append([]string{list}, args...)) + one
+			if op.Name == "numpy.lexsort" { // for which NumPy's error is of another kind than for the others
+				body = "    if not len(keys):\n        raise wrong(\"keys\", \"none\", \"one or more\", TypeError)\n" + body
+			}
 		}
 		head := pythonHead(name, params, result)
 		b.WriteString("\n\n" + outdent(head) + "\n")
@@ -199,7 +202,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 ` + importsOf(code, "", "polygrad._base", "combine", "float_type", "join", "make", "operand", "operation", plain) +
-		operatorsOf(operators.String()) + importsOf(code, "", "polygrad.dtype", "dtypes", "known_dtype") +
+		importsOf(code, "", "polygrad._library", "wrong") + operatorsOf(operators.String()) + importsOf(code, "", "polygrad.dtype", "dtypes", "known_dtype") +
 		importsOf(code, "", "polygrad.numpy._arrays", helpers...) + `from polygrad.tensor import Tensor
 
 if TYPE_CHECKING:
