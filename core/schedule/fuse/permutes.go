@@ -53,14 +53,19 @@ func permutationOf(u *uop.UOp) []int {
 }
 
 // permutationOf returns that permutation if the last axis of the base has stride 1 in memory, or that of any view whose base is nearer to the
-// order of memory: fewer elements lie behind the axis of stride 1.
+// order of memory: fewer elements lie behind the axis of stride 1. A view may be repeated, as a mean of rows in front of them.
 func (k contiguousAxes) permutationOf(u *uop.UOp) []int {
-	if u.Op != uop.Permute {
+	view := u
+	if u.Op == uop.Expand {
+		view = u.Src[0]
+	}
+	if view.Op != uop.Permute {
 		return nil
 	}
-	x, next := u.Src[0], k.next(u.Src[0])
-	if next >= 0 && (next == lastLong(x.Shape()) && permutationOf(u) != nil || behind(x.Shape(), next) < behind(u.Shape(), k.next(u))) {
-		return u.Arg.(uop.Nums)
+	order, next := []int(view.Arg.(uop.Nums)), k.next(view.Src[0])
+	base := reordered(u.Shape(), inverse(order))
+	if next >= 0 && (next == lastLong(base) && permutationOf(view) != nil || behind(base, next) < behind(u.Shape(), k.next(view))) {
+		return order
 	}
 	return nil
 }
@@ -165,15 +170,18 @@ func (k contiguousAxes) sinkPermute(u *uop.UOp) *uop.UOp {
 	if order == nil {
 		return u
 	}
-	back, x := inverse(order), u.Src[0].Src[0]
+	back := inverse(order)
+	x := k.inOrder(u.Src[0], back)
 	switch u.Op {
 	case uop.Permute:
 		return k.inOrder(u.Src[0], u.Arg.(uop.Nums))
 	case uop.Reshape:
-		if permutationOf(u.Src[0]) != nil {
-			return u
+		if order[len(order)-1] != len(order)-1 {
+			x, order = regrouped(x, order, u.Shape())
+		} else {
+			x, order = withoutOnes(x, order, u.Shape())
 		}
-		if x, order = withoutOnes(x, order, u.Shape()); x == nil {
+		if x == nil {
 			return u
 		}
 	case uop.ReduceAxis:
@@ -214,6 +222,51 @@ func withoutOnes(x *uop.UOp, order []int, to uop.Shape) (*uop.UOp, []int) {
 		return nil, nil
 	}
 	return x.Reshape(shape), left
+}
+
+// regrouped returns a permutation of a value whose axes are split, or merged with those that follow in memory, as a reshape of the permuted value
+// does it; nil for other reshapes, and for those that only add or drop axes of one element.
+func regrouped(x *uop.UOp, order []int, shape uop.Shape) (*uop.UOp, []int) {
+	memory, known := x.Shape().Ints()
+	to, alike := shape.Ints()
+	if !known || !alike || slices.Contains(memory, 0) {
+		return nil, nil
+	}
+	isOne := func(axis int) bool { return memory[axis] == 1 }
+	from := slices.DeleteFunc(slices.Clone(order), isOne)
+	becomes, changed := make([][]int, len(memory)), false // of each axis of x: axes of the result
+	for i, j := 0, 0; i < len(from); {
+		first, last, begin := from[i], from[i], j
+		n, m := memory[first], int64(1)
+		for i++; m < n || i == len(from) && j < len(to); j++ {
+			if m *= to[j]; m <= n {
+				continue
+			}
+			if m != to[j] { // several axes become several
+				return nil, nil
+			}
+			for ; n < m && i < len(from); i++ {
+				for last++; last < len(memory) && isOne(last); last++ {
+				}
+				if from[i] != last {
+					return nil, nil
+				}
+				n *= memory[last]
+			}
+			if n != m {
+				return nil, nil
+			}
+		}
+		for axis := begin; axis < j; axis++ {
+			becomes[first] = append(becomes[first], axis)
+			changed = changed || to[axis] > 1 && to[axis] != memory[first]
+		}
+	}
+	if !changed {
+		return nil, nil
+	}
+	axes := slices.Concat(becomes...)
+	return x.Reshape(reordered(shape, axes)), inverse(axes)
 }
 
 // reducedInMemoryOrder returns a permute of a reduction whose results lie along the axis along which its source does: that of windows

@@ -102,18 +102,44 @@ func TestReductionsInMemoryOrder(t *testing.T) {
 	}
 }
 
-// A function of two values that lie in different orders, a view that keeps rows, and one that turns back what had been turned before
-// its windows were taken stay.
+// Axes of a turned view that are split, or merged again, and what is repeated along one of them are computed in the order of memory.
+func TestSplitAxesSink(t *testing.T) {
+	g := newGraph(t)
+	turned := func(u *uop.UOp) bool { return u.Op == uop.Permute }
+	back := func(u *uop.UOp) *uop.UOp { return u.Reshape(uop.ShapeOf(48, 64)).Permute([]int{1, 0}) }
+	split := g.in(64, 48).Permute([]int{1, 0}).Reshape(uop.ShapeOf(1, 3, 16, 64))
+	for name, u := range map[string]*uop.UOp{
+		"functions":          split.F(uop.Exp2, nil, nil),
+		"several":            split.Mul(split.F(uop.Exp2, nil, nil)),
+		"sums":               split.Add(split.ReduceAxes(uop.Add, 1).Expand(split.Shape())),
+		"functions of sums":  split.Mul(split.ReduceAxes(uop.Add, 1).F(uop.Exp2, nil, nil).Expand(split.Shape())),
+		"sums of other axes": split.Mul(split.ReduceAxes(uop.Add, 2).Expand(split.Shape())),
+	} {
+		if v := fuse.SinkTurns(back(u)); v.Find(turned) != nil || !v.Shape().Equal(uop.ShapeOf(64, 48)) {
+			t.Errorf("%s: not computed in order:\n%s", name, v.Dump())
+		}
+	}
+	// 48 x 64 in blocks of 32 x 96 lie in no order of axes.
+	if u := g.in(64, 48).Permute([]int{1, 0}).Reshape(uop.ShapeOf(32, 96)).F(uop.Exp2, nil, nil); fuse.SinkTurns(u) != u {
+		t.Errorf("changed to\n%s", fuse.SinkTurns(u).Dump())
+	}
+}
+
+// A function of two values that lie in different orders, and a view that keeps rows stay, also where it is made of two.
 func TestPermutesThatDoNotSink(t *testing.T) {
 	g := newGraph(t)
 	for _, u := range []*uop.UOp{
 		g.in(64, 32).Permute([]int{1, 0}).Add(g.in(32, 64)),
 		g.in(4, 8, 32).Permute([]int{1, 0, 2}).F(uop.Exp2, nil, nil),
-		g.in(64, 32).Permute([]int{1, 0}).Reshape(uop.ShapeOf(4, 8, 64)).Permute([]int{0, 2, 1}).F(uop.Exp2, nil, nil),
 	} {
 		if v := fuse.SinkTurns(u); v != u {
 			t.Errorf("changed to\n%s", v.Dump())
 		}
+	}
+	x := g.in(64, 32)
+	u := x.Permute([]int{1, 0}).Reshape(uop.ShapeOf(4, 8, 64)).Permute([]int{0, 2, 1}).F(uop.Exp2, nil, nil)
+	if v := fuse.SinkTurns(u); v != x.Reshape(uop.ShapeOf(64, 4, 8)).Permute([]int{1, 0, 2}).F(uop.Exp2, nil, nil) {
+		t.Errorf("changed to\n%s", v.Dump())
 	}
 }
 
