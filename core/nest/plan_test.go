@@ -189,6 +189,14 @@ func rowSums(m, k int64) func(inputs) *uop.UOp {
 	return func(in inputs) *uop.UOp { return must(tensor.MatMul(in(uop.Float32, m, k), in(uop.Float32, k))) }
 }
 
+// joinedRows is the product of joined matrices and one of n columns.
+func joinedRows(n int64) func(inputs) *uop.UOp {
+	return func(in inputs) *uop.UOp {
+		rows := must(tensor.Cat([]*uop.UOp{in(uop.Float32, 64, 48), in(uop.Float32, 64, 48)}, 1))
+		return must(tensor.MatMul(rows, in(uop.Float32, 96, n)))
+	}
+}
+
 // biased is a product to which a matrix is added.
 func biased(m, k, n int64) func(inputs) *uop.UOp {
 	return func(in inputs) *uop.UOp { return matmul(uop.Float32, m, k, n)(in).Add(in(uop.Float32, m, n)) }
@@ -334,6 +342,8 @@ func TestDecisions(t *testing.T) {
 		{"columns packed as asked", big, "c1", matmul(f32, 256, 256, 256), "for columns"},
 		{"columns not packed as asked", big, "c-1", matmul(f32, 1024, 1024, 1024), "!for columns"},
 		{"rows packed as asked", big, "d1", matmul(f32, 256, 256, 256), "for rows"},
+		{"rows are chosen among two, for few columns", big, "", joinedRows(32), "for rows, 96 steps, by transposed vectors of steps"},
+		{"rows are one, for few columns", big, "", matmul(f32, 64, 96, 32), "!for rows"},
 		{"rows lie apart", big, "", func(in inputs) *uop.UOp {
 			return must(tensor.MatMul(turned(in(f32, 1024, 1024)), in(f32, 1024, 1024)))
 		}, "for rows, 1024 steps, by vectors of rows"},

@@ -50,9 +50,9 @@ func (pl *planner) findRowPacks(p *Band, sum *SumLoops, vec, rows *Axis) []*RowP
 		case pl.contiguousLoads(u, byStep, map[*uop.UOp]bool{}):
 			q.Method = BySteps
 		}
-		plain := u.Op == uop.Load && u.DType.Itemsize() >= 4
+		plain := u.Op == uop.Load && u.DType.Itemsize() >= 4 && len(u.Src) == 1 // without a condition
 		how, need, competes := accessIrregular, int64(0), false
-		if plain && len(u.Src) == 1 {
+		if plain {
 			how, need = pl.rowAccess(u, byStep, k, rows)
 			competes = pl.partConflicts(p, rows, byRow.Of(u.Src[0]), u)
 		}
