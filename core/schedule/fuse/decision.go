@@ -123,6 +123,8 @@ type Costs struct {
 	Work, StoreCycles     float64
 	// GatherCycles is the part of RecomputeCycles for loading elements one by one.
 	GatherCycles float64
+	// ChosenCycles are the cycles of choosing elements one by one, once for the tiles of a product.
+	ChosenCycles float64
 	// Epilogue says that the consumer joins a contraction.
 	Epilogue bool
 }

@@ -31,6 +31,9 @@ func (f *fuser) storeReread(r schedule.Reread) bool {
 		c.GatherCycles = float64(c.Evaluations) - m.vectorCycles(float64(c.Elements)*transposeWork)
 		c.RecomputeCycles += c.GatherCycles
 	}
+	if r.Factor && c.Work < factorWork && slices.ContainsFunc(boundedSubgraph(r.Value), f.joinsOrders) {
+		c.ChosenCycles = float64(c.Elements)*choiceCycles - m.vectorCycles(float64(c.Elements)*transposeWork)
+	}
 	if more := m.gathersCycles(r.Lookups) - m.gatherCycles(r.Elements, r.Value.DType); len(r.Lookups) > 0 && more > 0 {
 		c.GatherCycles = float64(c.Evaluations) * more
 		c.RecomputeCycles += c.GatherCycles
@@ -68,7 +71,7 @@ func (o *Options) judgeReread(r *schedule.Reread, c *Costs) Reason {
 		return CheapMask
 	case widens(r.Value):
 		return NarrowStored
-	case r.Factor && c.Work < factorWork:
+	case r.Factor && c.Work < factorWork && (o.Invocations || c.ChosenCycles <= c.StoreCycles):
 		return CheapFactor
 	case c.RecomputeCycles < c.StoreCycles:
 		return CheapRecompute
@@ -109,6 +112,8 @@ const (
 	padWork = 4
 	// transposeWork is the cost of transposing an element in registers, with its neighbours.
 	transposeWork = 5
+	// choiceCycles is the cost of choosing one element among two that are loaded one by one.
+	choiceCycles = 2
 	// rowWork is the cost of the reduction of a vector to an element, in cycles.
 	rowWork = 8
 )
@@ -241,6 +246,18 @@ func (f *fuser) gathersNeighbours(u *uop.UOp) bool {
 		}
 	}
 	return false
+}
+
+// joinsOrders reports whether a value joins two that lie in different orders: neither vectors of rows nor vectors of columns choose among them.
+func (f *fuser) joinsOrders(u *uop.UOp) bool {
+	if f.next == nil {
+		f.next = contiguousAxes{}
+	}
+	if u.Op != uop.Add || u.Arg != uop.Disjoint {
+		return false
+	}
+	a, b := f.next.next(u.Src[0]), f.next.next(u.Src[1])
+	return a >= 0 && b >= 0 && a != b
 }
 
 // ordersDiffer reports whether two sources of a function lie in different orders, and neither is repeated.

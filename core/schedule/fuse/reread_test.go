@@ -20,6 +20,12 @@ func TestValuesAreStoredByCost(t *testing.T) {
 		{"sum of a product", func(g graph) *uop.UOp { return times(g.in(64, 64), g.in(64, 64)).ReduceAxes(uop.Add, 0) }, fuse.NestedReduction, 2},
 		{"factor with a function", func(g graph) *uop.UOp { return times(g.in(64, 64).Exp2(), g.in(64, 64)) }, fuse.RereadPays, 2},
 		{"factor with an addition", func(g graph) *uop.UOp { x := g.in(64, 64); return times(x.Add(g.in(64, 64)), x) }, fuse.CheapFactor, 1},
+		{"factor that joins rows", func(g graph) *uop.UOp {
+			return times(g.ok(tensor.Cat([]*uop.UOp{g.in(64, 32), g.in(64, 32)}, 1)), g.in(64, 64))
+		}, fuse.CheapFactor, 1},
+		{"factor that joins rows and columns", func(g graph) *uop.UOp {
+			return times(g.ok(tensor.Cat([]*uop.UOp{g.in(32, 64).Permute([]int{1, 0}), g.in(64, 32)}, 1)), g.in(64, 64))
+		}, fuse.RereadPays, 3},
 		{"few elements", func(g graph) *uop.UOp { return g.in(1, 8).Exp2().Expand(uop.ShapeOf(8, 8)).Add(g.in(8, 8)) }, fuse.CheapRecompute, 1},
 		{"terms of a product of short rows", func(g graph) *uop.UOp {
 			return times(g.in(24, 24).Cast(uop.BFloat16), g.in(24, 24).Cast(uop.BFloat16))
