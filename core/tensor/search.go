@@ -134,7 +134,7 @@ func BinCount(x, weights *uop.UOp, n int64) (r *uop.UOp, err error) {
 	needInt("x", x)
 	needCount(n)
 	if weights == nil {
-		weights = full(x.Graph(), x.Shape(), uop.Int(1), uop.Int32)
+		return occurrences(flatten(x, 0, -1), n), nil
 	}
 	needSame("operands", x, weights)
 	if !weights.Shape().Equal(x.Shape()) {
@@ -145,6 +145,32 @@ func BinCount(x, weights *uop.UOp, n int64) (r *uop.UOp, err error) {
 		return zeros, nil
 	}
 	return scatterReduce(zeros, 0, flatten(x, 0, -1), flatten(weights, 0, -1), ScatterSum, true), nil
+}
+
+// countedParts are parts of a tensor of leastCountedApart elements that are counted apart, so that an element seldom waits for the count of the one
+// before it, or another thread; each has leastOfCount elements for a count or more.
+const countedParts, leastOfCount, leastCountedApart = 4, 16, 1 << 17
+
+// occurrences is how often each number from 0 to n-1 is an element of a vector.
+func occurrences(x *uop.UOp, n int64) *uop.UOp {
+	of := func(counts, x *uop.UOp) *uop.UOp {
+		last := len(x.Shape()) - 1
+		return scatterReduce(counts, last, x, full(x.Graph(), x.Shape(), uop.Int(1), uop.Int32), ScatterSum, true)
+	}
+	zeros := func(s uop.Shape) *uop.UOp { return full(x.Graph(), s, uop.Int(0), uop.Int32) }
+	counts := zeros(uop.ShapeOf(n))
+	if n == 0 || x.Shape().MaxNumel() == 0 {
+		return counts
+	}
+	if all := x.Shape()[0].N; isNumbers(x.Shape()) && all >= max(leastCountedApart, countedParts*leastOfCount*n) {
+		length := all / countedParts
+		parts := reshape(shrinkAxis(x, 0, uop.N(0), uop.N(countedParts*length)), uop.ShapeOf(countedParts, length))
+		counts = sum(of(zeros(uop.ShapeOf(countedParts, n)), parts), []int{0}, false)
+		if x = shrinkAxis(x, 0, uop.N(countedParts*length), uop.N(all)); all == countedParts*length {
+			return counts
+		}
+	}
+	return of(counts, x)
 }
 
 // Histogram counts the elements of x in each of bins intervals of the same width, int32, and returns their edges, too. The intervals go from low
@@ -189,8 +215,7 @@ func Histogram(x *uop.UOp, bins int64, low, high *float64) (counts, edges *uop.U
 	at = sub(at, cast(lt(x, edge(at)), uop.Int32))
 	at = add(at, cast(bitAnd(ge(x, edge(add(at, 1))), lt(at, int(bins-1))), uop.Int32))
 	at = where(bitAnd(accurateLe(lo, x), accurateLe(x, hi)), at, -1)
-	zeros := full(x.Graph(), uop.ShapeOf(bins), uop.Int(0), uop.Int32)
-	return scatterReduce(zeros, 0, at, full(x.Graph(), x.Shape(), uop.Int(1), uop.Int32), ScatterSum, true), edges, nil
+	return occurrences(at, bins), edges, nil
 }
 
 // Order are the positions, int32, that sort the elements of the flattened x.

@@ -82,6 +82,16 @@ def test_place_of_one_element() -> None:
     assert set_.numpy().tolist() == want.tolist()
 
 
+def test_counts_of_many() -> None:
+    """Parts of a large tensor are counted apart, and then what is left of it."""
+    for n in (1 << 17, (1 << 17) + 3):
+        x = np.random.default_rng(4).integers(0, 97, n)
+        counts = Tensor(x).bincount(minlength=99)
+        assert np.array_equal(counts.numpy(), np.bincount(x, minlength=99))
+        counts = Tensor(x.astype("float32")).histogram(13, 3.5, 90.5)[0]
+        assert np.array_equal(counts.numpy(), np.histogram(x, 13, (3.5, 90.5))[0])
+
+
 def test_scatter_of_numbers() -> None:
     x, at = Tensor([[1.0, 2.0, 3.0]]), Tensor([[2, 0]])
     assert x.scatter(1, at, 9).tolist() == [[9.0, 2.0, 9.0]]
