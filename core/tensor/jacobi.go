@@ -24,6 +24,9 @@ func partners(x *uop.UOp, n int64, round uop.Sint) *uop.UOp {
 	return reshape(cast(p, uop.Int32), uop.ShapeOf(1, n, 1))
 }
 
+// clearlyShorter is the ratio of squares of lengths below which rows change places: rows of one length would do so at random, and miss others.
+const clearlyShorter = 1 - 1.0/1024
+
 // rotation are the factors, (s, n, 1), of a row and its partner for the rotation that makes their dot product 0. The first of both becomes the
 // longer one: rows that are not sorted converge slowly where many have the same length (De Rijk, SIAM J. Sci. Stat. Comput. 10, 1989).
 func rotation(row, partner, product, first *uop.UOp) (own, other *uop.UOp) {
@@ -33,16 +36,23 @@ func rotation(row, partner, product, first *uop.UOp) (own, other *uop.UOp) {
 	t := div(where(lt(tau, 0), likeConst(tau, -1), likeConst(tau, 1)), add(abs(tau), sqrt(add(1, square(tau)))))
 	t = where(turn, t, 0)
 	change := mul(t, product) // of the squares of their lengths
-	swap := lt(sub(left, change), add(right, change))
+	swap := lt(sub(left, change), mul(add(right, change), clearlyShorter))
 	c := rsqrt(add(1, square(t)))
 	s := mul(c, t)
 	s = where(first, s, neg(s))
 	return where(swap, s, c), where(swap, c, neg(s))
 }
 
-// jacobiSweeps is the number of sweeps (rotations of all pairs of n vectors) after which the vectors are orthogonal: one more than was
-// measured in float64. Convergence is quadratic after a number of sweeps that grows with log2(n).
-func jacobiSweeps(n int64) int64 { return int64(4 + bits.Len64(uint64(n))) }
+// jacobiSweeps is the number of sweeps (rotations of all pairs of n vectors) after which the vectors are orthogonal. Convergence is quadratic after
+// a number of sweeps that grows with log2(n); it is slower where many vectors have nearly the same length, of which float64 tells more apart.
+// One more than was measured for repeated eigenvalues.
+func jacobiSweeps(n int64, dt *uop.DType) int64 {
+	sweeps := 4 + bits.Len64(uint64(n))
+	if dt == uop.Float64 {
+		sweeps += 4
+	}
+	return int64(sweeps)
+}
 
 // orthogonalised rotates the rows of the first tensor (s, n, m) until they are orthogonal, and applies the same rotations to the others.
 func orthogonalised(xs ...*uop.UOp) []*uop.UOp {
@@ -53,7 +63,7 @@ func orthogonalised(xs ...*uop.UOp) []*uop.UOp {
 	column := zeros(xs[0], xs[0].DType, stack, n, 1)
 	states := slices.Concat(xs, xs, []*uop.UOp{column, column, column, column})
 	rounds := n - 1 + n%2
-	steps := loop{"round", (jacobiSweeps(n)*rounds + 1) / 2, stack >= manyLanes && max(m, n) <= maxLanes}
+	steps := loop{"round", (jacobiSweeps(n, xs[0].DType)*rounds + 1) / 2, stack >= manyLanes && max(m, n) <= maxLanes}
 	return steps.run(states, nil, func(b *loopBody, i uop.Sint, s, _ []*uop.UOp) {
 		k := len(xs)
 		norms, products, own, other := s[2*k], s[2*k+1], s[2*k+2], s[2*k+3]
@@ -109,7 +119,7 @@ func svd(a *uop.UOp, fullMatrices bool) (u, s, vt *uop.UOp) {
 		q, top = qr(a, columns)
 		top = shrinkTo(top, uop.ShapeOf(stack, n, n))
 	}
-	if n > maxLanes && a.DType.Itemsize() >= 4 {
+	if worthDividing(top) {
 		u, s, vt = svdDivided(top)
 	} else {
 		u, s, vt = rotated(top)
@@ -123,6 +133,20 @@ func svd(a *uop.UOp, fullMatrices bool) (u, s, vt *uop.UOp) {
 	finite := finiteMatrices(a)
 	orNaN := func(x, finite *uop.UOp) *uop.UOp { return where(finite, x, math.NaN()) }
 	return orNaN(u, finite), orNaN(s, squeeze(finite, -1)), orNaN(vt, finite)
+}
+
+// leastDivided is the size from which on matrices take less time divided: rotations take n³ operations for each of several sweeps. Many are fewer
+// kernels for each.
+const leastDivided, leastManyDivided = 24, 17
+
+// worthDividing reports whether the decomposition of square matrices is divided.
+func worthDividing(a *uop.UOp) bool {
+	stack, n, _ := sizes(a)
+	least := int64(leastDivided)
+	if stack >= manyLanes {
+		least = leastManyDivided
+	}
+	return a.DType.Itemsize() >= 4 && n >= least
 }
 
 // rotated is the singular value decomposition of square matrices a (s, n, n) by rotations of their columns, sorted by length.
@@ -142,7 +166,7 @@ func eigh(a *uop.UOp, upper bool) (values, vectors *uop.UOp) {
 		a = transpose(a, -2, -1)
 	}
 	a = ofLower(a)
-	if a.Shape()[1].N > maxLanes && a.DType.Itemsize() >= 4 {
+	if worthDividing(a) {
 		values, vectors = eighDivided(a)
 	} else {
 		values, vectors = rotatedSymmetric(a)

@@ -553,3 +553,15 @@ def test_vectors_of_one_length(n: int, rank: int) -> None:
         assert np.abs(vt @ vt.T - np.eye(n)).max() < error
         values, vectors = (t.numpy() for t in Tensor(a).eigh())
         assert np.abs(a @ vectors - values * vectors).max() < error * size
+
+
+@pytest.mark.parametrize("n", [12, 16, 26])
+def test_repeated_eigenvalues(n: int) -> None:
+    """Vectors of eigenvalues that are equal, or nearly, are orthogonal."""
+    q, _ = np.linalg.qr(np.random.default_rng(n).standard_normal((40, n, n)))
+    limit = 10 * n * np.finfo(float).eps
+    for values in (np.arange(n) // (n // 3 + 1) + 1e-3, np.where(np.arange(n) < 1, 5.0, 1.0)):
+        x = (q * values) @ q.swapaxes(1, 2)
+        w, v = (y.numpy() for y in Tensor((x + x.swapaxes(1, 2)) / 2).eigh())
+        assert np.abs(v.swapaxes(1, 2) @ v - np.eye(n)).max() < limit
+        assert np.abs((v * w[:, None]) @ v.swapaxes(1, 2) - x).max() < limit * values.max()
