@@ -56,14 +56,14 @@ func jacobiSweeps(n int64, dt *uop.DType) int64 {
 
 // orthogonalised rotates the rows of the first tensor (s, n, m) until they are orthogonal, and applies the same rotations to the others.
 func orthogonalised(xs ...*uop.UOp) []*uop.UOp {
-	stack, n, m := sizes(xs[0])
+	stack, n, _ := sizes(xs[0])
 	if n < 2 {
 		return xs
 	}
 	column := zeros(xs[0], xs[0].DType, stack, n, 1)
 	states := slices.Concat(xs, xs, []*uop.UOp{column, column, column, column})
 	rounds := n - 1 + n%2
-	steps := loop{"round", (jacobiSweeps(n, xs[0].DType)*rounds + 1) / 2, stack >= manyLanes && max(m, n) <= maxLanes}
+	steps := loop{"round", (jacobiSweeps(n, xs[0].DType)*rounds + 1) / 2, inLanes(xs[0])}
 	return steps.run(states, nil, func(b *loopBody, i uop.Sint, s, _ []*uop.UOp) {
 		k := len(xs)
 		norms, products, own, other := s[2*k], s[2*k+1], s[2*k+2], s[2*k+3]

@@ -155,18 +155,25 @@ func sortRows(x *uop.UOp, descending int) *uop.UOp {
 	return x.Graph().New(uop.Sort, x.DType, []*uop.UOp{x.ContiguousOp()}, numbers, nil)
 }
 
+// partsOfRows is the number of parts of rows of n elements whose digits are counted apart, and their length, with which they lie in different sets
+// of the caches.
+func partsOfRows(rows, n int64) (parts, length int64) {
+	parts = 1
+	for rows*parts < radixParts && n >= 2*parts*radixPart {
+		parts *= 2
+	}
+	length = (n + parts - 1) / parts
+	if rows*parts > 1 && length%pageOfRows == 0 {
+		length += lineOfRows
+	}
+	return parts, length
+}
+
 // sortDigits is radixSort for devices that run iterations in order.
 func sortDigits(key *uop.UOp, keyBits int64, positions bool) (sorted, at *uop.UOp) {
 	rows, n := key.Shape()[0].N, key.Shape()[1].N
 	g, dt := key.Graph(), key.DType
-	parts := int64(1)
-	for rows*parts < radixParts && n >= 2*parts*radixPart {
-		parts *= 2
-	}
-	length := (n + parts - 1) / parts
-	if rows*parts > 1 && length%pageOfRows == 0 {
-		length += lineOfRows
-	}
+	parts, length := partsOfRows(rows, n)
 	padded := parts * length
 	// What fills the last part sorts last: it has the greatest key and stands behind its equals.
 	key = reshape(padAxis(key, 1, 0, padded-n, dt.Max()), uop.ShapeOf(rows, parts, length))

@@ -87,14 +87,7 @@ func keysByBits(key, rank *uop.UOp) *uop.UOp {
 // keysByDigits finds digits by the counts of all. Ranks whose digits are the same so far have the counts of the first of them.
 func keysByDigits(key, rank *uop.UOp) *uop.UOp {
 	g, rows, n, ranks := key.Graph(), key.Shape()[0].N, key.Shape()[1].N, rank.Shape()[1].N
-	parts := int64(1)
-	for rows*parts < radixParts && n >= 2*parts*radixPart {
-		parts *= 2
-	}
-	length := (n + parts - 1) / parts
-	if rows*parts > 1 && length%pageOfRows == 0 {
-		length += lineOfRows
-	}
+	parts, length := partsOfRows(rows, n)
 	key = reshape(padAxis(key, 1, 0, parts*length-n, key.DType.Max()), uop.ShapeOf(rows, parts, length)).ContiguousOp()
 	ones := full(g, key.Shape(), uop.Int(1), uop.Int32)
 	numbers := reshape(count0(g, ranks), uop.ShapeOf(1, ranks))
