@@ -31,6 +31,9 @@ var rules = map[uop.Op]Rule{
 	uop.CmpLt:   noGradient,
 	uop.CmpNe:   noGradient,
 	uop.Trunc:   noGradient,
+	uop.Floor:   noGradient,
+	uop.Ceil:    noGradient,
+	uop.Round:   noGradient,
 	uop.Bitcast: noGradient,
 	// movement: the way back
 	uop.Reshape: reshapeRule,

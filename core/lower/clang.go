@@ -7,12 +7,13 @@ import (
 	"polygrad/core/uop"
 )
 
-// Clang is the target of tinygrad's ClangRenderer, optimised for one thread. Its kernels equal tinygrad's, node for node.
+// Clang is the target of tinygrad's ClangRenderer, optimised for one thread. Its kernels equal tinygrad's, node for node; FLOOR, CEIL and ROUND, which
+// tinygrad does not have, are in none of those.
 func Clang() *Target {
 	return &Target{
 		Name: "clang",
 		Ops: uop.Ops(uop.Sqrt, uop.Neg, uop.And, uop.Xor, uop.Or, uop.Add, uop.Sub, uop.Mul, uop.Mod, uop.Idiv, uop.CmpNe, uop.Shr,
-			uop.Shl, uop.CmpLt, uop.Where, uop.CmpEq, uop.Trunc, uop.Fdiv),
+			uop.Shl, uop.CmpLt, uop.Where, uop.CmpEq, uop.Trunc, uop.Floor, uop.Ceil, uop.Round, uop.Fdiv),
 		Widths:      float4,
 		Optimize:    true,
 		Devectorize: 1,
@@ -40,7 +41,7 @@ var clangCasts = &rewrite.Table{Name: "clang casts", Rules: []*rewrite.Rule{
 		}
 		return nil
 	}},
-	{Name: "scalar SQRT and TRUNC", Ops: uop.Ops(uop.Sqrt, uop.Trunc), Fn: scalarize},
+	{Name: "scalar SQRT and roundings", Ops: uop.Ops(uop.Sqrt, uop.Trunc, uop.Floor, uop.Ceil, uop.Round), Fn: scalarize},
 }}
 
 // clangVectors scalarizes what C has no vectors of: booleans, and selections by them.

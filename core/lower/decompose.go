@@ -22,6 +22,7 @@ func lateRules(t *Target) *rewrite.Table {
 	add(!has(uop.Threefry), &rewrite.Rule{Name: "THREEFRY in 32 bits", Ops: uop.Ops(uop.Threefry), Fn: threefry})
 	add(!has(uop.Max) && has(uop.CmpLt), &rewrite.Rule{Name: "MAX by comparison", Ops: uop.Ops(uop.Max),
 		Fn: func(_ any, m *uop.UOp) *uop.UOp { return m.Src[0].Lt(m.Src[1]).Where(m.Src[1], m.Src[0]) }})
+	add(!has(uop.Ceil), &rewrite.Rule{Name: "CEIL by FLOOR", Ops: uop.Ops(uop.Ceil), Fn: ceilByFloor})
 	add(has(uop.And), &rewrite.Rule{Name: "MOD by a power of two", Ops: uop.Ops(uop.Mod), Fn: modPowerOfTwo})
 	add(has(uop.Or), &rewrite.Rule{Name: "!a & !b", Ops: uop.Ops(uop.And), Need: uop.Ops(uop.CmpNe), Fn: deMorgan})
 	add(has(uop.Shl), &rewrite.Rule{Name: "MUL by a power of two", Ops: uop.Ops(uop.Mul), Fn: mulPowerOfTwo})
@@ -64,6 +65,11 @@ func sigmoid(_ any, r *uop.UOp) *uop.UOp {
 		small := above.Where(x.Mul(x.IntLike(-1)), x).Alu(e.Op)
 		return above.Where(small, small.IntLike(1)).Alu(uop.Fdiv, small.AddInt(1))
 	})
+}
+
+func ceilByFloor(_ any, u *uop.UOp) *uop.UOp {
+	x := u.Src[0]
+	return x.Mul(x.IntLike(-1)).Alu(uop.Floor).Mul(x.IntLike(-1))
 }
 
 // log2Exact is the exponent of a CONST that is a power of two up to 2**63.

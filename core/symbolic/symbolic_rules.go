@@ -106,7 +106,7 @@ var simpleRules = &rewrite.Table{Name: "simpleRules", Rules: []*rewrite.Rule{
 	{Name: "symbolic.rules:43 x % x => 0", Ops: uop.OpSet{0x4000000000, 0x0}, Fn: simpleRules23},
 	{Name: "symbolic.rules:44 x ^ x => 0", Ops: uop.OpSet{0x40000000000, 0x0}, Fn: simpleRules24},
 	{Name: "symbolic.rules:45 x:integral != x => CAST[bool](like(x, false))", Ops: uop.OpSet{0x10000000000, 0x0}, Fn: simpleRules25},
-	{Name: "symbolic.rules:48 Unary({CONST VCONST}) => foldConsts(u)", Ops: uop.OpSet{0xfe000000, 0xe000000}, Fn: simpleRules26},
+	{Name: "symbolic.rules:48 Unary({CONST VCONST}) => foldConsts(u)", Ops: uop.OpSet{0xfe000000, 0x1c00e000000}, Fn: simpleRules26},
 	{Name: "symbolic.rules:49 {Binary -THREEFRY}({CONST VCONST}, {CONST VCONST}) => foldConsts(u)", Ops: uop.OpSet{0x1dfff00000000, 0x0}, Fn: simpleRules27},
 	{Name: "symbolic.rules:50 Ternary({CONST VCONST}, {CONST VCONST}, {CONST VCONST}) => foldConsts(u)", Ops: uop.OpSet{0x6000000000000, 0x0}, Fn: simpleRules28},
 	{Name: "symbolic.rules:53 x:bool * y:bool => x & y", Ops: uop.OpSet{0x200000000, 0x0}, Fn: simpleRules29},
@@ -1014,7 +1014,7 @@ var symbolicRules = &rewrite.Table{Name: "symbolicRules", Rules: []*rewrite.Rule
 	{Name: "symbolic.rules:108 WHERE(!cond:bool, t, f) => WHERE(cond, f, t) if !isInvalid(f) && !isSeldom(u)", Ops: uop.OpSet{0x2000000000000, 0x0}, Need: uop.OpSet{0x10000000000, 0x0}, Fn: symbolicRules12},
 	{Name: "symbolic.rules:109 Binary(WHERE(cond, t, f), WHERE(cond, v, w)) => WHERE(cond, OP(t, v), OP(f, w)) if (areConst(t, v) || areConst(f, w)) && !isDisjoint(u)", Ops: uop.OpSet{0x1ffff00000000, 0x0}, Need: uop.OpSet{0x2000000000000, 0x0}, Fn: symbolicRules13},
 	{Name: "symbolic.rules:110 (y + WHERE(cond, t, f)) + WHERE(cond, v, w) => y + WHERE(cond, t + v, f + w) if whole(y) && (areConst(t, v) || areConst(f, w))", Ops: uop.OpSet{0x100000000, 0x0}, Need: uop.OpSet{0x2000100000000, 0x0}, Fn: symbolicRules14},
-	{Name: "symbolic.rules:113 {ALU DEFINE_VAR SPECIAL} => [min(u)] if min(u) == max(u) && whole(u)", Ops: uop.OpSet{0x7fffffe00000a, 0xe000000}, Fn: symbolicRules15},
+	{Name: "symbolic.rules:113 {ALU DEFINE_VAR SPECIAL} => [min(u)] if min(u) == max(u) && whole(u)", Ops: uop.OpSet{0x7fffffe00000a, 0x1c00e000000}, Fn: symbolicRules15},
 	{Name: "symbolic.rules:114 RANGE(CONST...) => [min(u)] if min(u) == max(u)", Ops: uop.OpSet{0x10000000000000, 0x0}, Need: uop.OpSet{0x200000000000000, 0x0}, Fn: symbolicRules16},
 	{Name: "symbolic.rules:115 MAX(x, y) => x if min(x) >= max(y) && isNumber(y) else y if max(x) <= min(y) && isNumber(x)", Ops: uop.OpSet{0x2000000000, 0x0}, Fn: symbolicRules17},
 	{Name: "symbolic.rules:118 Associative~(OP~(x, c1), c2) => OP(x, OP(c1, c2)) if regroups(u)", Ops: uop.OpSet{0x182300000000, 0x0}, Fn: symbolicRules18},
@@ -1952,7 +1952,7 @@ func gepPushing6(_ any, u *uop.UOp) *uop.UOp {
 	return nil
 }
 
-var gepPushing7Ops1 = uop.OpSet{0x7ffffff800000, 0xe000000}
+var gepPushing7Ops1 = uop.OpSet{0x7ffffff800000, 0x1c00e000000}
 
 // GEP:index(a@{ALU CAST BITCAST}) => gepOfALU(u, a)
 func gepPushing7(_ any, u *uop.UOp) *uop.UOp {
@@ -2070,7 +2070,7 @@ func moveWhereOnLoad2(_ any, u *uop.UOp) *uop.UOp {
 
 // symRules are the opinionated ones: they are applied once the loops of a kernel are fixed.
 var symRules = &rewrite.Table{Name: "symRules", Rules: []*rewrite.Rule{
-	{Name: "symbolic.rules:198 ALU(VECTORIZE(x...), VECTORIZE(y...)) => broadcastALU(u, x, y)", Ops: uop.OpSet{0x7fffffe000000, 0xe000000}, Need: uop.OpSet{0x40000, 0x0}, Fn: symRules1},
+	{Name: "symbolic.rules:198 ALU(VECTORIZE(x...), VECTORIZE(y...)) => broadcastALU(u, x, y)", Ops: uop.OpSet{0x7fffffe000000, 0x1c00e000000}, Need: uop.OpSet{0x40000, 0x0}, Fn: symRules1},
 	{Name: "symbolic.rules:199 x != 0 => CAST[bool](x)", Ops: uop.OpSet{0x10000000000, 0x0}, Need: uop.OpSet{0x200000000000000, 0x0}, Fn: symRules2},
 	{Name: "symbolic.rules:200 t@CAST(w@WHERE(s, a, b)) => WHERE(s, CAST[t](a), CAST[t](b)) if !isSeldom(w)", Ops: uop.OpSet{0x800000, 0x0}, Need: uop.OpSet{0x2000000000000, 0x0}, Fn: symRules3},
 	{Name: "symbolic.rules:201 POW(x, y) => Pow(x, y)", Ops: uop.OpSet{0x1000000000000, 0x0}, Fn: symRules4},

@@ -136,6 +136,7 @@ func Alu(op uop.Op, src ...*uop.UOp) (r *uop.UOp, err error) {
 
 var unaries = map[uop.Op]func(*uop.UOp) *uop.UOp{
 	uop.Exp2: exp2, uop.Log2: log2, uop.Sin: sin, uop.Sqrt: sqrt, uop.Reciprocal: reciprocal, uop.Neg: neg, uop.Trunc: trunc,
+	uop.Floor: floor, uop.Ceil: ceil, uop.Round: round,
 	uop.Exp: exp, uop.Cos: cos, uop.Tanh: tanh,
 }
 

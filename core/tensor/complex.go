@@ -373,7 +373,7 @@ func init() {
 			zero := eq(size, 0)
 			return z.both(func(u *uop.UOp) *uop.UOp { return where(zero, 0, div(u, where(zero, 1, size))) })
 		},
-		"Round": func(z complexPlanes) complexPlanes { return z.both(roundAny) },
+		"Round": func(z complexPlanes) complexPlanes { return z.both(round) },
 	}
 	for name, f := range complexes {
 		complexFunctions[name] = func(z complexPlanes) *uop.UOp { return holomorphic(name, z, f(z)) }

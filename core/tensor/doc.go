@@ -9,8 +9,8 @@
 // tinygrad builds, node for node. Functions missing in tinygrad (erfc, erfinv, lgamma, …) or with large errors there (asin,
 // sinh, …) are defined here, with their sources.
 //
-// Only these operations reach a graph: ADD MUL IDIV MOD MAX CMPLT CMPNE XOR OR AND
-// SHL SHR RECIPROCAL EXP2 LOG2 SIN SQRT TRUNC POW WHERE THREEFRY CAST BITCAST,
-// RESHAPE PERMUTE EXPAND PAD SHRINK FLIP, REDUCE_AXIS, CONTIGUOUS,
-// CONTIGUOUS_BACKWARD, DETACH, ASSIGN, CONST, BUFFER and BIND.
+// Graphs that are composed as tinygrad composes them (uop.Graph.IsAsTinygrad) consist of ADD MUL IDIV MOD MAX CMPLT CMPNE XOR OR AND
+// SHL SHR RECIPROCAL EXP2 LOG2 SIN SQRT TRUNC POW WHERE THREEFRY CAST BITCAST, RESHAPE PERMUTE EXPAND PAD SHRINK FLIP,
+// REDUCE_AXIS, CONTIGUOUS, CONTIGUOUS_BACKWARD, DETACH, ASSIGN, CONST, BUFFER and BIND. Others have operations of
+// our own, too: SUB, MULACC, FLOOR, CEIL, ROUND, CUSTOM_GRADIENT, PREFIX_AXIS, SCATTER, FETCH, LOOPS, REPEAT, RESULT and COMPLEX.
 package tensor

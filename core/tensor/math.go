@@ -70,16 +70,22 @@ func trunc(x *uop.UOp) *uop.UOp {
 }
 
 func ceil(x *uop.UOp) *uop.UOp {
-	if isWhole(x) {
+	switch {
+	case isWhole(x):
 		return x
+	case !asTinygrad(x):
+		return x.Alu(uop.Ceil)
 	}
 	b := trunc(x)
 	return where(gt(x, b), add(b, 1), b)
 }
 
 func floor(x *uop.UOp) *uop.UOp {
-	if isWhole(x) {
+	switch {
+	case isWhole(x):
 		return x
+	case !asTinygrad(x):
+		return x.Alu(uop.Floor)
 	}
 	b := trunc(x)
 	return where(lt(x, b), sub(b, 1), b)
@@ -87,26 +93,15 @@ func floor(x *uop.UOp) *uop.UOp {
 
 // round rounds to the nearest integer, halves to the even one.
 func round(x *uop.UOp) *uop.UOp {
-	if isWhole(x) {
+	switch {
+	case isWhole(x):
 		return x
+	case !asTinygrad(x):
+		return x.Alu(uop.Round)
 	}
 	half := div(trunc(x), 2.0)
 	even := eq(trunc(half), half)
 	return where(eq(gt(x, 0), even), ceil(sub(x, 0.5)), floor(add(x, 0.5)))
-}
-
-// roundAny is round for numbers of any size: adding 1/2 to a large one gives another one. |x| minus its whole part is exact.
-func roundAny(x *uop.UOp) *uop.UOp {
-	if !x.DType.IsFloat() || asTinygrad(x) {
-		return round(x)
-	}
-	minus := negative(x)
-	size := where(minus, neg(x), x)
-	whole := trunc(size)
-	rest, half := sub(size, whole), mul(whole, 0.5)
-	up := bitOr(gt(rest, 0.5), bitAnd(eq(rest, 0.5), ne(trunc(half), half)))
-	r := where(up, add(whole, 1), whole)
-	return where(minus, neg(r), r)
 }
 
 // sigmoid is 1/(1+e^-x).
@@ -162,7 +157,7 @@ func Ceil(x *uop.UOp) (*uop.UOp, error) { return run1("Ceil", ceil, x) }
 func Floor(x *uop.UOp) (*uop.UOp, error) { return run1("Floor", floor, x) }
 
 // Round rounds to the nearest integer, halves to the even one.
-func Round(x *uop.UOp) (*uop.UOp, error) { return run1("Round", roundAny, x) }
+func Round(x *uop.UOp) (*uop.UOp, error) { return run1("Round", round, x) }
 
 // RoundTo rounds to a number of decimals, halves to the even number; integers with a negative one only.
 func RoundTo(x *uop.UOp, decimals int64) (r *uop.UOp, err error) {
@@ -177,13 +172,13 @@ func roundTo(x *uop.UOp, decimals int64) *uop.UOp {
 			return x
 		}
 		tens := math.Pow10(int(-decimals))
-		return cast(mul(roundAny(div(cast(x, uop.Float64), tens)), tens), x.DType)
+		return cast(mul(round(div(cast(x, uop.Float64), tens)), tens), x.DType)
 	}
 	switch tens := math.Pow10(int(max(decimals, -decimals))); {
 	case decimals > 0:
-		return div(roundAny(mul(x, tens)), tens)
+		return div(round(mul(x, tens)), tens)
 	case decimals < 0:
-		return mul(roundAny(div(x, tens)), tens)
+		return mul(round(div(x, tens)), tens)
 	}
-	return roundAny(x)
+	return round(x)
 }

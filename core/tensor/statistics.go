@@ -117,7 +117,7 @@ func Quantiles(x, q *uop.UOp, axes []int, keepdims bool, method string, skipNaN 
 	wide := append(joinShapes(s[:last]), numel("q", qs))
 	place = expand(broadcastTo(place, wide), wide)
 	if of.share != nil && q.DType == uop.Float32 { // its rounding does not move a position beyond an element, or half
-		near := mul(roundAny(mul(place, 2)), 0.5)
+		near := mul(round(mul(place, 2)), 0.5)
 		place = where(le(abs(sub(place, near)), mul(add(abs(near), 2), 0x1p-24)), near, place)
 	}
 	below := detach(floor(place))

@@ -99,7 +99,8 @@ func init() {
 		uop.Mul: pointwise, uop.MulAcc: pointwise, uop.Pow: pointwise, uop.Max: pointwise,
 		uop.Add: sumOfTangents, uop.Where: whereTangent, uop.Cast: castTangent,
 		// steps
-		uop.Trunc: noTangent, uop.Bitcast: noTangent, uop.Detach: noTangent, uop.Assign: noTangent,
+		uop.Trunc: noTangent, uop.Floor: noTangent, uop.Ceil: noTangent, uop.Round: noTangent,
+		uop.Bitcast: noTangent, uop.Detach: noTangent, uop.Assign: noTangent,
 		// the same values in another place
 		uop.Reshape: linear, uop.Expand: linear, uop.Pad: linear, uop.Shrink: linear, uop.Permute: linear, uop.Flip: linear,
 		uop.Contiguous: linear, uop.ContiguousBackward: linear, uop.Copy: linear, uop.After: linear,

@@ -170,10 +170,6 @@ func (w *writer) usual(u *uop.UOp) (name string, of []*uop.UOp) {
 		// x where it is greater or NaN, y where it is less: the bounds of clip, and relu.
 		less := src[0]
 		switch {
-		case w.isRounded(u, 0, -1):
-			return "floor", src[2].Src
-		case w.isRounded(u, 1, 1):
-			return "ceil", src[2].Src
 		case less.Op == uop.Or && w.isNaNOf(less.Src[1], src[1]):
 			if less = w.read(less.Src[0]); less.Op == uop.CmpLt && w.same(less.Src[0], src[2]) && w.same(less.Src[1], src[1]) {
 				return "max", src[1:]
@@ -215,14 +211,6 @@ func (w *writer) inverted(u *uop.UOp) *uop.UOp {
 		return w.read(u.Src[0])
 	}
 	return nil
-}
-
-// isRounded reports whether u is trunc x + by where x, source x of a comparison, is on the other side, else trunc x.
-func (w *writer) isRounded(u *uop.UOp, x int, by int64) bool {
-	src := w.readAll(u.Src)
-	less, next, whole := src[0], src[1], src[2]
-	return less.Op == uop.CmpLt && whole.Op == uop.Trunc && w.same(less.Src[x], whole.Src[0]) &&
-		next.Op == uop.Add && w.same(next.Src[0], whole) && w.isNumber(next.Src[1], uop.Int(by))
 }
 
 // isNaNOf reports whether u is the comparison of x with itself.

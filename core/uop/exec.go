@@ -27,9 +27,9 @@ func ExecALU(op Op, x ...Const) (r Const, ok bool) {
 		return Float(math.Copysign(math.Inf(1), x[0].F())), true
 	case Neg:
 		return x[0].Neg(), true
-	case Trunc:
+	case Trunc, Floor, Ceil, Round:
 		if x[0].IsFloat() {
-			return Float(math.Trunc(x[0].F())), true
+			return Float(Rounding[op](x[0].F())), true
 		}
 		return x[0], true
 	case Add:

@@ -8,6 +8,9 @@ var Functions = map[Op]func(float64) float64{
 	Exp: exp, Log2: log2, Sin: reduced(Sin, math.Sin), Cos: reduced(Cos, math.Cos),
 }
 
+// Rounding are the functions from a number to a whole one.
+var Rounding = map[Op]func(float64) float64{Trunc: math.Trunc, Floor: math.Floor, Ceil: math.Ceil, Round: math.RoundToEven}
+
 // exp is e**x. Go's, in assembly, overflows too early.
 func exp(x float64) float64 {
 	if x > 700 {

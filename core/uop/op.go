@@ -128,6 +128,10 @@ const (
 	Complex
 	// Sort is its source, unsigned integers, with each row of so many (Num) in ascending order. Schedules have it, for devices that sort rows.
 	Sort
+	// Floor and Ceil round down and up, Round to the nearest integer, halves to the even one.
+	Floor
+	Ceil
+	Round
 	// NumAllOps is one more than the last operation.
 	NumAllOps
 )
@@ -141,7 +145,7 @@ var opNames = [NumAllOps]string{
 	"INS", "UNIQUE", "DEVICE", "ASSIGN", "LUNIQUE", "CONTIGUOUS", "CONTIGUOUS_BACKWARD", "DETACH", "BUFFERIZE",
 	"COPY", "BUFFER", "BUFFER_VIEW", "MSELECT", "MSTACK", "ENCDEC", "RESHAPE", "PERMUTE", "EXPAND", "PAD",
 	"SHRINK", "FLIP", "MULTI", "REDUCE_AXIS", "REDUCE", "ALLREDUCE", "UNROLL", "CONTRACT", "CAT", "PTRCAT",
-	NumOps: "EXP", "COS", "TANH", "CUSTOM_GRADIENT", "PREFIX_AXIS", "PREFIX", "SCATTER", "FETCH", "LOOPS", "REPEAT", "RESULT", "COMPLEX", "SORT",
+	NumOps: "EXP", "COS", "TANH", "CUSTOM_GRADIENT", "PREFIX_AXIS", "PREFIX", "SCATTER", "FETCH", "LOOPS", "REPEAT", "RESULT", "COMPLEX", "SORT", "FLOOR", "CEIL", "ROUND",
 }
 
 var opByName = func() map[string]Op {
@@ -233,7 +237,7 @@ func (s OpSet) List() []Op {
 
 // Groups of operations, as tinygrad's GroupOp.
 var (
-	GroupUnary       = Ops(Exp2, Log2, Sin, Sqrt, Reciprocal, Neg, Trunc, Exp, Cos, Tanh)
+	GroupUnary       = Ops(Exp2, Log2, Sin, Sqrt, Reciprocal, Neg, Trunc, Floor, Ceil, Round, Exp, Cos, Tanh)
 	GroupBinary      = Ops(Add, Mul, Idiv, Max, Mod, CmpLt, CmpNe, CmpEq, Xor, Shl, Shr, Or, And, Threefry, Sub, Fdiv, Pow)
 	GroupTernary     = Ops(Where, MulAcc)
 	GroupALU         = GroupUnary.Union(GroupBinary, GroupTernary)

@@ -15,7 +15,8 @@ func truth(b bool) value {
 }
 
 var floatUnary = map[uop.Op]func(float64) float64{
-	uop.Sqrt: math.Sqrt, uop.Trunc: math.Trunc, uop.Exp2: math.Exp2, uop.Tanh: math.Tanh,
+	uop.Trunc: math.Trunc, uop.Floor: math.Floor, uop.Ceil: math.Ceil, uop.Round: math.RoundToEven,
+	uop.Sqrt: math.Sqrt, uop.Exp2: math.Exp2, uop.Tanh: math.Tanh,
 	uop.Exp: uop.Functions[uop.Exp], uop.Log2: uop.Functions[uop.Log2], uop.Sin: uop.Functions[uop.Sin], uop.Cos: uop.Functions[uop.Cos],
 	uop.Reciprocal: func(x float64) float64 { return 1 / x },
 	uop.Neg:        func(x float64) float64 { return -x },
@@ -158,7 +159,7 @@ func element(u *uop.UOp) (func(x [3]value) value, error) {
 		switch u.Op {
 		case uop.Neg:
 			return func(x [3]value) value { return out(value{i: -x[0].i}) }, nil
-		case uop.Trunc:
+		case uop.Trunc, uop.Floor, uop.Ceil, uop.Round:
 			return func(x [3]value) value { return x[0] }, nil
 		case uop.Reciprocal:
 			dm := divMod(in)

@@ -62,7 +62,7 @@ func expression(op uop.Op, in, out *uop.DType) func(a []string) string {
 		return func(a []string) string { return "pg_div_" + reg + "(" + a[0] + ", " + a[1] + ")" }
 	case uop.Mod:
 		return func(a []string) string { return "pg_mod_" + reg + "(" + a[0] + ", " + a[1] + ")" }
-	case uop.Trunc:
+	case uop.Trunc, uop.Floor, uop.Ceil, uop.Round:
 		return func(a []string) string { return a[0] }
 	case uop.Neg:
 		return func(a []string) string { return "(" + reg + ")(0 - (" + wide[in] + ")" + a[0] + ")" }
@@ -114,6 +114,12 @@ func floatExpression(op uop.Op, in *uop.DType) func(a []string) string {
 		return builtin("sqrt")
 	case uop.Trunc:
 		return builtin("trunc")
+	case uop.Floor:
+		return builtin("floor")
+	case uop.Ceil:
+		return builtin("ceil")
+	case uop.Round:
+		return builtin("rint")
 	case uop.Neg:
 		return func(a []string) string { return "-" + a[0] }
 	case uop.Reciprocal:
