@@ -9,7 +9,7 @@ import (
 // erfc is 1 - erf(x) without cancellation: W. J. Cody's rational approximations (Math. Comp. 23, 1969, 631-637), on
 // |x| <= 0.46875, up to 4 and beyond, with e^(-x^2) computed in two factors.
 func erfc(x *uop.UOp) *uop.UOp {
-	return smooth("erfc", erfcShort, erfcLong, func(x, _ *uop.UOp) *uop.UOp { return mul(bell(x), -2/math.SqrtPi) }, x)
+	return smooth("erfc", erfcShort, erfcLong, func(x, _ *uop.UOp) *uop.UOp { return mul(tailBell(x), -2/math.SqrtPi) }, x)
 }
 
 func erfcLong(x *uop.UOp) *uop.UOp {

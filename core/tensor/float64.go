@@ -16,6 +16,8 @@ func wideForm(name string) func(x ...*uop.UOp) *uop.UOp {
 		return of1(erfWide)
 	case "erfc":
 		return of1(erfcWide)
+	case "tail bell":
+		return of1(func(x *uop.UOp) *uop.UOp { return expOfMinusSquare(tailArgument(x)) })
 	case "sinh":
 		return of1(sinhWide)
 	case "cosh":
@@ -120,7 +122,7 @@ func erfWide(x *uop.UOp) *uop.UOp {
 
 // erfcWide is e^-a^2 p(t)/(1+2a) for a = |x| and t = (a-4)/(a+4), with an error of 2^-56, of 2 below 0. From 27.3 on the result is 0.
 func erfcWide(x *uop.UOp) *uop.UOp {
-	a := clamp(magnitude64(x), nil, 27.3)
+	a := tailArgument(x)
 	above, twice := add(a, 4), mulAdd(a, likeConst(a, 2), 1)
 	r := reciprocal(mul(above, twice)) // one division, since others take longer
 	q := mul(twice, r)
@@ -134,6 +136,8 @@ func erfcWide(x *uop.UOp) *uop.UOp {
 	y := mul(mul(mul(p, above), r), expOfMinusSquare(a))
 	return where(lt(x, 0), sub(2, y), y)
 }
+
+func tailArgument(x *uop.UOp) *uop.UOp { return clamp(magnitude64(x), nil, 27.3) }
 
 // log1pWide is the logarithm of u/1 for u = 1+x, of which neither the difference from 2^k nor the sum with it is rounded twice.
 func log1pWide(x *uop.UOp) *uop.UOp {

@@ -97,10 +97,15 @@ func rootOfSquare(x *uop.UOp, c float64) *uop.UOp {
 func cosineOf(x *uop.UOp) *uop.UOp { return sqrt(mul(sub(1, x), add(1, x))) }
 
 // bell is e^(-x^2).
-func bell(x *uop.UOp) *uop.UOp {
+func bell(x *uop.UOp) *uop.UOp { return bellOf("bell", x) }
+
+// tailBell is bell, for float64 as erfc computes it, so that it is computed once for the value and its derivative.
+func tailBell(x *uop.UOp) *uop.UOp { return bellOf("tail bell", x) }
+
+func bellOf(name string, x *uop.UOp) *uop.UOp {
 	shortForm := func(x *uop.UOp) *uop.UOp { return bellShort(clamp(magnitude32(x), nil, 10.3), likeConst(x, 1)) }
 	long := func(x *uop.UOp) *uop.UOp { return exp(neg(square(x))) }
-	return smooth("bell", shortForm, long, func(x, y *uop.UOp) *uop.UOp { return mul(mul(x, -2), y) }, x)
+	return smooth(name, shortForm, long, func(x, y *uop.UOp) *uop.UOp { return mul(mul(x, -2), y) }, x)
 }
 
 func asin(x *uop.UOp) *uop.UOp {
