@@ -21,7 +21,7 @@ const (
 	BeyondWraps
 	// BeyondFloats is for floating point results: the number becomes a float.
 	BeyondFloats
-	// BeyondCompares is for comparisons: they are done in int64.
+	// BeyondCompares is for comparisons: the number is above or below all integers of the type.
 	BeyondCompares
 	// BeyondAbove and BeyondBelow are for bounds: one above (below) all integers of the type has no effect.
 	BeyondAbove
@@ -41,13 +41,10 @@ func Meet(x *uop.UOp, v uop.Const, b Beyond) (y, s *uop.UOp, err error) {
 	switch {
 	case b == BeyondFloats:
 		return x, scalarFor(x, uop.Float(v.F())), nil
-	case b == BeyondCompares && dt == uop.Uint64:
-		// half of it is as far from a number below 0
-		x = cast(shiftRight(x, 1), uop.Int64)
-		return x, scalarFor(x, v), nil
+	case b == BeyondCompares && above: // as any integer compares with a greater one
+		return fullLike(x, 0), likeConst(x, 1), nil
 	case b == BeyondCompares:
-		x = cast(x, uop.Int64)
-		return x, scalarFor(x, v), nil
+		return fullLike(x, 1), likeConst(x, 0), nil
 	case b == BeyondAbove && above:
 		return x, likeConst(x, dt.Max()), nil
 	case b == BeyondBelow && !above:

@@ -205,6 +205,16 @@ def test_comparisons():
     close((t < u).sum(), (a < b).sum())
 
 
+@pytest.mark.parametrize("kind", ["int8", "uint8", "int32", "int64", "uint64"])
+@pytest.mark.parametrize("number", [2**63, 300, -300])
+def test_numbers_beyond_the_type_compare_as_numbers(kind, number):
+    limits = np.iinfo(kind)
+    values = [0, 1, 255 - (255 > limits.max) * 128, limits.min, limits.max]
+    t = Tensor(np.array(values, kind))
+    for compare in (operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne):
+        assert compare(t, number).tolist() == [compare(value, number) for value in values]
+
+
 def test_where_and_clamp():
     x = RNG.uniform(-2, 2, (3, 4))
     t = Tensor(x)

@@ -170,11 +170,14 @@ func whole(name, of string) Op {
 // logical is a function of truth values.
 func logical(name, doc string, f two) Op {
 	return inNumpy(name, "y operand", doc, func(a *Args) (*uop.UOp, error) {
-		x, y, err := a.met(tensor.BeyondCompares)
+		x, err := tensor.Cast(a.X, uop.Bool)
 		if err != nil {
 			return nil, err
 		}
-		if x, err = tensor.Cast(x, uop.Bool); err == nil {
+		y := a.tensor("y")
+		if y == nil {
+			_, y, err = tensor.Meet(x, uop.BoolConst(a.number("y").Truth()), tensor.BeyondFails)
+		} else {
 			y, err = tensor.Cast(y, uop.Bool)
 		}
 		if err != nil {
