@@ -693,9 +693,9 @@ func Iota(g *uop.Graph, dt *uop.DType, shape uop.Shape, axis int) (r *uop.UOp, e
 func ClampBetween(x *uop.UOp, low, high any) (r *uop.UOp, err error) {
 	defer guard("ClampBetween", &err)
 	need("x", x)
-	for name, v := range map[string]any{"min": low, "max": high} {
+	for i, v := range []any{low, high} {
 		if u, is := v.(*uop.UOp); is && (u.DType != x.DType || len(u.Shape()) > 0 && !u.Shape().Equal(x.Shape())) {
-			fail(name, "is %s of shape %s, expected %s of shape () or %s", u.DType, u.Shape(), x.DType, x.Shape())
+			fail([]string{"min", "max"}[i], "is %s of shape %s, expected %s of shape () or %s", u.DType, u.Shape(), x.DType, x.Shape())
 		}
 	}
 	beside := func(v any) operand {

@@ -119,7 +119,6 @@ func Store(target, value *uop.UOp) (r *uop.UOp, err error) {
 func AssignTo(target, value *uop.UOp) (r *uop.UOp, err error) {
 	defer guard("AssignTo", &err)
 	if target.DType.IsComplex() {
-		defer guard("AssignTo", &err)
 		value = cast(value, target.DType)
 		if Elements(value) == Elements(target) {
 			value = reshape(value, target.Shape())

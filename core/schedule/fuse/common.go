@@ -78,7 +78,6 @@ func (f *fuser) commonValues() (common [][]commonValue) {
 		}
 	}
 	m := &f.o.Machine
-	gain := map[*uop.UOp]float64{}
 	for _, key := range order {
 		users := keys[key]
 		n := volume(users[0].form.Ranges())
@@ -89,7 +88,6 @@ func (f *fuser) commonValues() (common [][]commonValue) {
 			}
 		}
 		if again > m.storeCycles(n, users[0].u.DType) {
-			gain[key] = again
 			common = append(common, users)
 		}
 	}

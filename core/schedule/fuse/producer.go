@@ -248,12 +248,11 @@ func commonLoops(p, k *body, edges []edge) map[*uop.UOp]*uop.UOp {
 		delete(rows, r)
 	}
 	used := map[*uop.UOp]bool{}
-	for r, at := range rows {
+	for _, at := range rows {
 		if used[at] {
 			return nil
 		}
 		used[at] = true
-		_ = r
 	}
 	for _, u := range p.values() {
 		if u.Op != uop.Reduce {
