@@ -63,7 +63,7 @@ func AnyQR(a *uop.UOp) (q, r *uop.UOp, err error) {
 	return eyes(a, m, m), a, nil
 }
 
-// singularValues are those of matrices, descending.
+// singularValues is SingularValues for matrices that are checked already.
 func singularValues(a *uop.UOp) *uop.UOp {
 	_, s, _, err := AnySVD(a, false)
 	if err != nil {
@@ -88,7 +88,7 @@ func toleranceOf(a, rtol *uop.UOp) *uop.UOp {
 	return constant(a, a.DType.Plane(), uop.Float(epsilonOf(a.DType.Plane())*float64(max(m, n))))
 }
 
-// smallest is the number up to which singular values s count as 0: rtol times the greatest.
+// smallest is the threshold of singular values s, rtol times the greatest one: values up to it count as 0.
 func smallest(s, rtol *uop.UOp) *uop.UOp {
 	return mul(maxOf(s, []int{-1}, true), unsqueeze(cast(rtol, s.DType), -1))
 }
@@ -150,7 +150,7 @@ func MatrixNorm(a *uop.UOp, name string, order float64, keepdims bool) (r *uop.U
 		sums := sum(abs(a), []int{axis}, true)
 		return widened(reshape(of(sums, []int{other}, true), a.Shape()[:len(a.Shape())-2]))
 	}
-	greatest := func(x *uop.UOp, axes []int, keep bool) *uop.UOp { // 0 of none
+	greatest := func(x *uop.UOp, axes []int, keep bool) *uop.UOp { // the maximum, 0 for an empty axis
 		if at := len(x.Shape()) + axes[0]; x.Shape()[at].IsNum(0) {
 			x = padAxis(x, at, 0, 1, 0)
 		}
@@ -184,7 +184,7 @@ func MatrixNorm(a *uop.UOp, name string, order float64, keepdims bool) (r *uop.U
 	return nil, nil
 }
 
-// vectorNorm is the norm of an order over axes. That of order 2 has the gradient 0 at 0.
+// vectorNorm is the norm of an order over axes. The gradient of order 2 at a zero vector is 0.
 func vectorNorm(x *uop.UOp, order float64, axes []int, keep bool) *uop.UOp {
 	if x.DType.IsComplex() {
 		x = abs(x)
@@ -226,7 +226,7 @@ func VectorNorm(x *uop.UOp, order float64, axes []int, keepdims bool) (r *uop.UO
 func Condition(a *uop.UOp, name string, order float64) (r *uop.UOp, err error) {
 	defer guard("Condition", &err)
 	a = floatMatrices("x", a)
-	defined := func(r *uop.UOp) *uop.UOp { // infinite where it is 0/0 or infinity/infinity, but for matrices with NaN
+	defined := func(r *uop.UOp) *uop.UOp { // infinite where it is 0/0 or infinity/infinity, unless the matrix has NaN
 		return where(isNaN(r), where(anyOf(isNaN(a), []int{-2, -1}, false), math.NaN(), math.Inf(1)), r)
 	}
 	if name == "" && (order == 2 || order == -2) {
@@ -279,8 +279,8 @@ func MatrixPower(a *uop.UOp, n int64) (r *uop.UOp, err error) {
 	return r, nil
 }
 
-// MatrixExp is the exponential of square matrices: Taylor's series of degree 18 of a / 2^s, squared s times (Higham's scaling). The number
-// of squarings is that of the greatest norm that is expected, 2^12; smaller matrices select earlier results.
+// MatrixExp is the exponential of square matrices by scaling and squaring (Higham): Taylor's series of degree 18 of a / 2^s, squared s times. The
+// graph always has 16 squarings, enough for norms up to 2^15; a matrix that needs fewer keeps its result through the others.
 func MatrixExp(a *uop.UOp) (r *uop.UOp, err error) {
 	defer guard("MatrixExp", &err)
 	need("x", a)
@@ -311,7 +311,8 @@ func MatrixExp(a *uop.UOp) (r *uop.UOp, err error) {
 }
 
 // LUFactors are the permuted lower factors (…, m, k), the upper factors (…, k, n), and the order of rows (…, m) of matrices (…, m, n), where k is
-// min(m, n): a[order] is lower @ upper. The derivatives are those of the first k rows and columns, and of triangular systems for the others.
+// min(m, n): a[order] is lower @ upper. The first k rows and columns have the gradient of luRule; the other rows of lower, or columns of upper, are
+// differentiated as solutions of triangular systems.
 func LUFactors(a *uop.UOp) (lower, upper, order *uop.UOp, err error) {
 	defer guard("LUFactors", &err)
 	a = floatMatrices("x", a)
@@ -358,7 +359,7 @@ func luRule(g, both *uop.UOp) *uop.UOp {
 	return transpose(triangular(both, transpose(m, -2, -1), true, false, false), -2, -1)
 }
 
-// triangular is TriangularSolve of what is known to fit.
+// triangular is TriangularSolve of operands that are known to fit.
 func triangular(a, b *uop.UOp, upper, transposed, unit bool) *uop.UOp {
 	x, err := TriangularSolve(a, b, upper, transposed, unit)
 	if err != nil {
@@ -434,7 +435,7 @@ func CrossAlong(x, y *uop.UOp, axes [3]int) (r *uop.UOp, err error) {
 	return moveAxes(r, []int{-1}, []int{axes[2]}), nil
 }
 
-// TensorDot is the sum of products over axes of both, in pairs; each of x stands beside one of y.
+// TensorDot contracts axis left[i] of x with axis right[i] of y, for every i.
 func TensorDot(x, y *uop.UOp, left, right []int) (r *uop.UOp, err error) {
 	defer guard("TensorDot", &err)
 	needSame("operands", x, y)
@@ -569,7 +570,7 @@ func ChainProduct(xs []*uop.UOp) (r *uop.UOp, err error) {
 			fail(numbered("arrays", i), "has shape %s behind %s, expected sizes that agree", m.Shape(), ms[i-1].Shape())
 		}
 	}
-	// The least work of each part of the chain, and where to cut it.
+	// work[i][j] is the least number of multiplications for the product of the matrices i to j, cut[i][j] the last matrix of its left factor.
 	n := len(ms)
 	work, cut := make([][]float64, n), make([][]int, n)
 	for i := range n {
@@ -605,7 +606,8 @@ func ChainProduct(xs []*uop.UOp) (r *uop.UOp, err error) {
 	return r, nil
 }
 
-// LUTogether are the factors of LUFactors of square matrices in one matrix, in which the ones of the lower factor are not stored, and the order of rows.
+// LUTogether packs the factors of LUFactors of square matrices into one matrix, without the ones on the diagonal of the lower factor, and gives the
+// order of rows.
 func LUTogether(a *uop.UOp) (factors, order *uop.UOp, err error) {
 	defer guard("LUTogether", &err)
 	a = floatMatrices("x", a)

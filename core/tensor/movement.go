@@ -91,7 +91,7 @@ func reshape(x *uop.UOp, s uop.Shape) *uop.UOp {
 // dims is reshape to plain numbers.
 func dims(x *uop.UOp, s ...int64) *uop.UOp { return reshape(x, uop.ShapeOf(s...)) }
 
-// alignLeft puts sizes of 1 before a shape.
+// alignLeft puts sizes of 1 before a shape until it has n dimensions.
 func alignLeft(s uop.Shape, n int) uop.Shape {
 	out := onesShape(max(n, len(s)))
 	copy(out[len(out)-len(s):], s)

@@ -2,19 +2,20 @@ package tensor
 
 import "polygrad/core/uop"
 
-// Networks of comparisons sort many rows of middle length side by side: the rows lie along the lanes of vectors. A step compares the
-// elements of a row that are in registers with one another as often as it can; between steps they are in memory.
+// Sorting networks sort many rows of medium length at once: each vector lane sorts one row. A step loads up to 2^stepBits elements of a row into
+// registers, does all stages of the network that compare only these, and stores them.
 
 const (
-	// networkRow is the length of rows up to which a network takes less time than passes over digits, twice as long without positions.
+	// networkRow is the greatest length of rows for which a network is faster than a radix sort; without positions, rows may be twice as long.
 	networkRow = 1 << 12
-	// networkBytes is how much of the cache a step may read, networkRows how many rows fill vectors, or a line of the cache.
+	// networkBytes is the size of a block of rows that stays in the cache while it is sorted. networkRows rows fill vectors, or a cache line.
 	networkBytes, networkRows = 1 << 16, 16
-	// stepBits says how many elements of a row are in registers, as a power of two.
+	// A step holds 2^stepBits elements of a row in registers.
 	stepBits = 4
 )
 
-// suitsNetwork reports whether a network is the fastest way to sort rows of n elements. Positions take the other half of 64 bits.
+// suitsNetwork reports whether a network is the fastest way to sort rows of n elements. With positions an element has 64 bits: its key and its
+// position.
 func suitsNetwork(rows, n int64, positions bool) bool {
 	most := int64(2 * networkRow)
 	if positions {
@@ -23,13 +24,12 @@ func suitsNetwork(rows, n int64, positions bool) bool {
 	return n <= most && rows >= networkRows
 }
 
-// wholeVectors is the least number of rows from some on that fills vectors, which then lie in one line of the cache each.
+// wholeVectors rounds a number of rows up to a multiple of networkRows: vectors are full, and each lies in one cache line.
 func wholeVectors(rows int64) int64 { return (rows + networkRows - 1) / networkRows * networkRows }
 
-// networkSort sorts each column of keys, of shape (n, columns). It is a bitonic sort
-// (https://en.wikipedia.org/wiki/Bitonic_sorter); with positions, int32, numbers consist of a key and a position, so that no two are
-// equal. All comparisons put the lesser number first: the second half of a block is looked at in the opposite direction where two
-// blocks become one.
+// networkSort sorts each column of keys, of shape (n, columns), by a bitonic sort (https://en.wikipedia.org/wiki/Bitonic_sorter). With positions,
+// int32, an element is a key and its position in one number, so that no two are equal. Every comparison puts the lesser number first: where two
+// blocks are merged, the second one is read in reverse instead of being sorted in descending order.
 func networkSort(key *uop.UOp, positions bool) (sorted, at *uop.UOp) {
 	n, dt := key.Shape()[0].N, key.DType
 	if positions && dt.Itemsize() > 4 {
@@ -51,8 +51,8 @@ func networkSort(key *uop.UOp, positions bool) (sorted, at *uop.UOp) {
 	return cast(shiftRight(x, 32), dt), cast(bitAnd(x, uop.Uint(1<<32-1)), uop.Int32)
 }
 
-// networkMerges sorts the columns of x. Two sorted blocks become one until all are; those at the end, fewer than a block has, are in a
-// tensor of their own, and join the last block if it has no other partner. What fills the last step is sorted last.
+// networkMerges sorts the columns of x: sorted blocks are merged in pairs until one is left. A block without a partner moves to end, a tensor of its
+// own, where it is merged with the shorter block that is there. The padding has the greatest value and is sorted to the end.
 func networkMerges(x *uop.UOp) *uop.UOp {
 	n, bits := x.Shape()[0].N, stepBits
 	for int64(1)<<bits < n {
@@ -82,12 +82,13 @@ func networkMerges(x *uop.UOp) *uop.UOp {
 	return x
 }
 
-// mergeSteps is how many steps make one sorted block of 2^block elements of two, mergeLow the lowest bit of the step that so many follow.
+// mergeSteps is the number of steps that merge two sorted blocks into one of 2^block elements. Each step compares elements whose positions differ in
+// a few neighbouring bits; mergeLow is the lowest of these bits for the step that so many others follow.
 func mergeSteps(block int) int { return (block + stepBits - 1) / stepBits }
 
 func mergeLow(block, following int) int { return block * following / mergeSteps(block) }
 
-// mergeBlocks makes sorted blocks of 2^block elements of pairs of sorted blocks: of one tensor, or of one block and a part of another.
+// mergeBlocks merges pairs of sorted blocks into blocks of 2^block elements: pairs in one tensor, or one block and a part of another.
 func mergeBlocks(block int, parts ...*uop.UOp) *uop.UOp {
 	high := block
 	for i := mergeSteps(block) - 1; i >= 0; i-- {
@@ -106,8 +107,8 @@ func sortHalves(key *uop.UOp, axis int, sort func(key *uop.UOp) (sorted, at *uop
 	return gather(key, axis, at), at
 }
 
-// networkStep compares elements of the first axis whose positions differ in so many bits from the bit low on; mirrored says that
-// the elements with the highest of these bits stand in the opposite direction. Two parts are the halves of a block; the second may be shorter.
+// networkStep compares elements of the first axis whose positions differ only in so many bits from the bit low on. If mirrored, the elements whose
+// highest such bit is set are read in reverse. Two parts are the halves of one block; the second may be shorter.
 func networkStep(parts []*uop.UOp, bits, low int, mirrored bool, compare func(elements []*uop.UOp, mirrored bool)) *uop.UOp {
 	width, distance := int64(1)<<bits, int64(1)<<low
 	x, s := parts[0], joinShapes(parts[0].Shape())
@@ -139,15 +140,15 @@ func networkStep(parts []*uop.UOp, bits, low int, mirrored bool, compare func(el
 	return reshape(full(x.Graph(), blocks, uop.Int(0), x.DType).StoreWhole(1, pairs...), s)
 }
 
-// exchanged puts the lesser of two elements first; one that is not there is the greatest.
+// exchanged puts the lesser of the elements i and j first; a missing element (nil) counts as the greatest.
 func exchanged(x []*uop.UOp, i, j int) {
 	if x[j] != nil {
 		x[i], x[j] = minimum(x[i], x[j]), maximum(x[i], x[j])
 	}
 }
 
-// merge sorts elements of two sorted blocks, the second of which is mirrored, or of which the first part is not greater than the second
-// after half of the comparisons of a merger.
+// merge does the stages of a bitonic merge among x. If mirrored, the second half of x is a sorted block in reverse, and the first stage compares
+// elements that are mirror images; otherwise earlier steps have done that stage.
 func merge(x []*uop.UOp, mirrored bool) {
 	distance := len(x) / 2
 	if mirrored {

@@ -214,8 +214,8 @@ func BatchNormBy(x, weight, bias, mean, variance *uop.UOp, eps float64) (r *uop.
 	return BatchNorm(x, weight, bias, mean, rsqrt(add(variance, eps)), nil)
 }
 
-// MoveBatchStats are the next running statistics of batches, after one with the mean and the variance (over n) of BatchStats: they move
-// by the part momentum towards the mean and the variance over n - 1, and count is one more.
+// MoveBatchStats updates running statistics with the mean and the variance (over n) of a batch x from BatchStats: they move by the fraction momentum
+// towards the mean and the variance over n - 1, and count grows by one.
 func MoveBatchStats(x, mean, variance, runningMean, runningVar, count *uop.UOp, momentum float64) (next []*uop.UOp, err error) {
 	defer guard("MoveBatchStats", &err)
 	needSame("operands", x, mean, variance, runningMean, runningVar, count)

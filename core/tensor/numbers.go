@@ -29,7 +29,7 @@ func divisor(a, b operand) *uop.UOp {
 	needInt("operands", x)
 	u := UintOfSize[x.DType.Itemsize()]
 	p, q := bitcast(where(lt(x, 0), neg(x), x), u), bitcast(where(lt(y, 0), neg(y), y), u)
-	// The numbers of Fibonacci need most steps: 1.44 for a bit.
+	// Consecutive Fibonacci numbers need the most steps: 1.44 for each bit.
 	for range 8*x.DType.Itemsize()*36/25 + 2 {
 		zero := eq(q, 0)
 		p, q = where(zero, p, q), where(zero, 0, mod(p, where(zero, 1, q)))
@@ -93,10 +93,10 @@ func Heaviside(x, y *uop.UOp) (*uop.UOp, error) {
 	}, x, y)
 }
 
-// FMax and FMin are the greater and the lesser number, where one is NaN the other.
+// FMax is the greater number; where one is NaN, the other.
 func FMax(a, b *uop.UOp) (*uop.UOp, error) { return run2("FMax", ignoringNaN(maximum), a, b) }
 
-// FMin is the lesser number.
+// FMin is the lesser number; where one is NaN, the other.
 func FMin(a, b *uop.UOp) (*uop.UOp, error) { return run2("FMin", ignoringNaN(minimum), a, b) }
 
 func ignoringNaN(f func(a, b operand) *uop.UOp) func(a, b operand) *uop.UOp {
@@ -136,7 +136,7 @@ func LdExp(x, e *uop.UOp) (r *uop.UOp, err error) {
 	dt := x.DType
 	n := clamp(cast(e, uop.Int32), -4000, 4000)
 	r = cast(x, uop.Float64)
-	// In steps within the range of exponents.
+	// In steps whose powers of two are normal numbers.
 	for range 4 {
 		step := clamp(n, -1000, 1000)
 		r = mul(r, bitcast(shiftLeft(add(cast(step, uop.Int64), 1023), 52), uop.Float64))
@@ -436,8 +436,8 @@ func PolyInt(p *uop.UOp, m int64, k []float64) (r *uop.UOp, err error) {
 	return p, nil
 }
 
-// CorrelateVectors is the correlation of vectors: the convolution with y reversed and conjugate. As in NumPy the longer one is the first,
-// so that the middle is that of the correlation of y and x, reversed.
+// CorrelateVectors is the correlation of vectors: the convolution with y reversed and conjugate. As in NumPy, a longer y is correlated with x instead
+// and the result reversed, which decides what the mode "same" keeps.
 func CorrelateVectors(x, y *uop.UOp, mode string) (r *uop.UOp, err error) {
 	defer guard("CorrelateVectors", &err)
 	needSame("operands", x, y)

@@ -4,7 +4,7 @@ import (
 	"polygrad/core/uop"
 )
 
-// windowRow is the way an axis is repeated for its windows: repeats of it, cut into one row for each element of a window; count is
+// windowRow says how an axis is repeated to make its windows: times repeats, cut into rows of size row, one for each element of a window; count is
 // the number of windows.
 type windowRow struct {
 	times      int64
@@ -30,7 +30,7 @@ func windowsOf(size uop.Sint, k, stride, dilation int64) windowRow {
 	least = max(least, 1)
 	if !size.Symbolic() {
 		count := ceil64(size.N-dilation*(k-1), stride)
-		// So many copies that the cut for the stride stays inside.
+		// Enough copies that cutting count*stride elements of a row stays inside it.
 		f := max(1, ceil64(count*stride-dilation, size.N))
 		needRoom(k, f, most, stride, dilation)
 		row := size.N*f + dilation

@@ -111,7 +111,7 @@ func log2Twice(c float64) twice {
 	return s.times(sum).times(twice{2.8853900817779268, 4.0710547481862066e-17}).plus(twice{float64(e), 0})
 }
 
-// mostSquared is the greatest exponent computed by products: each rounds. From fewRounded on, powers of float32 are products of
+// mostSquared is the greatest exponent of a power by multiplications, each of which rounds. Above fewRounded, powers of float32 are multiplied in
 // float64.
 const mostSquared, fewRounded = 64, 3
 

@@ -15,13 +15,13 @@ func identityLike(x *uop.UOp, n int64) *uop.UOp {
 
 func ptr(v int64) *int64 { return &v }
 
-// reflections are those of some columns as one product I - vᵀ w v, with the reflectors in the rows of v (s, k, m) and w (s, k, k)
-// (Schreiber and Van Loan, A storage-efficient WY representation for products of Householder transformations, 1989).
+// reflections is the product of k Householder reflections in compact WY form, I - vᵀ w v, with the reflectors in the rows of v (s, k, m) and w (s, k,
+// k) (Schreiber and Van Loan, A storage-efficient WY representation for products of Householder transformations, 1989).
 type reflections struct{ v, w *uop.UOp }
 
-// reflectedBlock reflects the columns of a matrix, given as rows t (s, k, m): that of row j, so that it is 0 behind element at + j, and
-// those after it, by I - tau vᵀ v with v[at+j] = 1 and v[:at+j] = 0; tau is 0 where it is zero there already (as LAPACK's dlarfg), or
-// the sum of its squares is negligible, as then it has no accurate root.
+// reflectedBlock applies Householder reflections to the columns of a matrix, given as the rows of t (s, k, m). Reflection j, I - tau vᵀ v with
+// v[at+j] = 1 and v[:at+j] = 0, makes row j zero behind element at + j and is applied to the rows after it. tau is 0 where these elements are zero
+// already (as in LAPACK's dlarfg), or where the sum of their squares is so small that it has no accurate root.
 func reflectedBlock(t *uop.UOp, at uop.Sint) (reflected, v, tau *uop.UOp) {
 	stack, k, m := sizes(t)
 	g := t.Graph()
@@ -54,7 +54,7 @@ func reflectedBlock(t *uop.UOp, at uop.Sint) (reflected, v, tau *uop.UOp) {
 	return r[0], r[1], r[2]
 }
 
-// merged is w of reflections v (s, k, m) with factors tau (s, k, 1).
+// merged is w of the compact WY form of reflections v (s, k, m) with factors tau (s, k, 1).
 func merged(v, tau *uop.UOp) *uop.UOp {
 	products := dot(v, transpose(v, -2, -1), nil)
 	// w = d (I + n d)⁻¹ for the diagonal matrix d of tau and the strict upper triangle n of the products.
@@ -62,7 +62,7 @@ func merged(v, tau *uop.UOp) *uop.UOp {
 	return mul(tau, transpose(inv, -2, -1))
 }
 
-// reflected are the columns of t (s, c, m), given as rows, after the reflections.
+// reflected applies the reflections to the columns of a matrix, given as the rows of t (s, c, m).
 func (r reflections) reflected(t *uop.UOp) *uop.UOp {
 	return sub(t, dot(dot(dot(t, transpose(r.v, -2, -1), nil), r.w, nil), r.v, nil))
 }
@@ -91,7 +91,7 @@ func reflectedPanel(t *uop.UOp) (*uop.UOp, reflections) {
 	return r[0], reflections{r[1], merged(r[1], r[2])}
 }
 
-// qr are the first columns, count of them, of q of matrices a (s, m, n), and r (s, m, n), with the rows of r that each panel makes final.
+// qr gives the first count columns of q, and r (s, m, n), of matrices a (s, m, n). Each panel of columns makes its rows of r final.
 func qr(a *uop.UOp, count int64) (q, r *uop.UOp) {
 	stack, m, n := sizes(a)
 	k := min(m, n)
@@ -133,7 +133,7 @@ func qr(a *uop.UOp, count int64) (q, r *uop.UOp) {
 	return q, r
 }
 
-// below are matrices x (s, m, n) with w ones before them on the diagonal, else zeros.
+// below is the block diagonal matrix of an identity of size w and x (s, m, n).
 func below(x *uop.UOp, w int64) *uop.UOp {
 	_, m, n := sizes(x)
 	rows, columns := unsqueeze(count0(x.Graph(), m+w), -1), count0(x.Graph(), n+w)

@@ -6,8 +6,8 @@ import (
 	"polygrad/core/uop"
 )
 
-// Logarithms of quotients: log(a/b) = k ln 2 + 2 artanh((a - 2^k b)/(a + 2^k b)) for the whole k nearest to log2(a/b). That is one division and
-// an odd polynomial, and the difference is written so that it is rounded once. What has no such k is seldom.
+// Logarithms of quotients: log(a/b) = k ln 2 + 2 artanh((a - 2^k b)/(a + 2^k b)) for the integer k nearest to log2(a/b). That is one division and an
+// odd polynomial, and the difference is written so that it is rounded once. Arguments without such a k are rare.
 
 // format is the layout of the bits of a floating point type.
 type format struct {

@@ -6,19 +6,19 @@ import (
 	"polygrad/core/uop"
 )
 
-// A stable sort by digits, the least significant one first: a pass counts the digits (SCATTER), their running sum says where each one
-// begins, FETCH gives each element its place, and SCATTER moves it there: all places are taken, so they need no values before. A row is split into parts with counts of their own, so that
-// several threads, and overlapping loads, can work on a single row.
+// A stable radix sort, least significant digit first: a pass counts the digits (SCATTER), the running sum of the counts says where each digit begins,
+// FETCH gives each element its place, and SCATTER moves it there. Every place is written, so that the target needs no initial values. A row is split
+// into parts with counts of their own, so that several threads, and overlapping loads, can work on a single row.
 
 const (
 	// leastDigit and mostDigit are the widths of digits in bits.
 	leastDigit, mostDigit = 4, 8
-	// radixParts is how many parts all rows should have, radixPart the length of the shortest.
+	// radixParts is the number of parts that all rows together should have, radixPart the least length of a part.
 	radixParts, radixPart = 16, 1 << 12
 	// shortRow is the size up to which a network of comparisons is faster.
 	shortRow = 32
-	// pageOfRows is a length for which parts of a row lie at like places of the cache, where those that are worked on at once displace
-	// each other: int32 of half a page. By lineOfRows parts of such a length are longer.
+	// Parts whose length is a multiple of pageOfRows, which is half a page of int32, map to the same cache sets: those that are worked on at once
+	// evict each other. Such parts are made longer by lineOfRows.
 	pageOfRows, lineOfRows = 1 << 9, 1 << 4
 )
 
@@ -78,8 +78,8 @@ func keyValue(key *uop.UOp, dt *uop.DType, descending bool) *uop.UOp {
 	return bitcast(bitXor(key, uop.Uint(top)), dt)
 }
 
-// digitWidth is the width of digits, up to most, for which the passes over n elements of so many bits, and over the counts of their digits in so
-// many lists, are shortest.
+// digitWidth is the width of digits, up to most, that takes the fewest steps for keys of so many bits: each pass goes over n elements, and over the
+// counts of digits in so many histograms.
 func digitWidth(bits, n, lists, most int64) int64 {
 	steps := func(width int64) int64 { return (bits + width - 1) / width * (n + lists<<width) }
 	best := int64(leastDigit)
@@ -97,8 +97,8 @@ func radixOrder(key *uop.UOp, keyBits int64) *uop.UOp {
 	return at
 }
 
-// radixSort sorts each row of the last axis of keys, of shape (rows, n), which have so many bits. The positions that the keys had
-// are int32, nil if they are not asked for. The rule, with its numbers, may sort in another way when the request is scheduled.
+// radixSort sorts each row of the last axis of keys, of shape (rows, n), which have so many bits. The positions that the keys had are int32, nil if
+// they are not asked for. By the rule and its numbers, another method may replace this one when the request is scheduled (stated.Late).
 func radixSort(rule statedRule, key *uop.UOp, keyBits int64, positions bool, numbers ...int) (sorted, at *uop.UOp) {
 	sorted, at = sortDigits(key, keyBits, positions)
 	as := func(v *uop.UOp, both, which int) *uop.UOp {
@@ -110,8 +110,8 @@ func radixSort(rule statedRule, key *uop.UOp, keyBits int64, positions bool, num
 	return as(sorted, 1, 0), as(at, 1, 1)
 }
 
-// suitsRows reports whether SORT takes less time than passes over digits, of which keys of few bits need few, or than a network if the rows
-// suit one: its rows fit in registers, or keys are sorted alone.
+// suitsRows reports whether SORT, which sorts row by row, is faster than a radix sort or, if network is set, than a sorting network: its rows fit in
+// registers, or keys are sorted without positions.
 func suitsRows(x *uop.UOp, target uop.Target, axis int, positions, network bool) bool {
 	s, size := x.Shape(), int64(x.DType.Itemsize())
 	if target.Sorts != uop.SortsByRow || !isNumbers(s) || size < 4 {
@@ -130,17 +130,16 @@ func suitsRows(x *uop.UOp, target uop.Target, axis int, positions, network bool)
 	return n > fewForRegisters && (n*size <= sortedInRegisters || !positions)
 }
 
-// fewBits are those of keys that passes over digits sort with positions in less time than SORT does.
+// fewBits is the number of bits up to which a radix sort of keys with positions is faster than SORT, as it needs few passes.
 const fewBits = 16
 
-// sortedInRegisters is how many bytes SORT sorts in registers; fewForRegisters elements leave most of them empty.
+// SORT sorts sortedInRegisters bytes in registers; fewForRegisters elements leave most of these registers empty.
 const sortedInRegisters, fewForRegisters = 1 << 10, 48
 
-// longForFew is the length of rows from which vectors of 4 numbers of 64 bits, which hold a key and its position, take longer than passes over
-// digits.
+// longForFew is the length of rows from which SORT with vectors of 4 numbers of 64 bits, each a key and its position, is slower than a radix sort.
 const longForFew = 1 << 16
 
-// rowSort is radixSort with positions by SORT, of numbers that hold a key and a position.
+// rowSort is radixSort with positions by SORT: an element is a key and its position in one number.
 func rowSort(key *uop.UOp) (sorted, at *uop.UOp) {
 	if key.DType.Itemsize() == 8 {
 		return sortHalves(key, 1, rowSort)
@@ -155,8 +154,8 @@ func sortRows(x *uop.UOp, descending int) *uop.UOp {
 	return x.Graph().New(uop.Sort, x.DType, []*uop.UOp{x.ContiguousOp()}, numbers, nil)
 }
 
-// partsOfRows is the number of parts of rows of n elements whose digits are counted apart, and their length, with which they lie in different sets
-// of the caches.
+// partsOfRows is the number of parts that rows of n elements are split into, each with counts of its own, and their length, by which they lie in
+// different cache sets.
 func partsOfRows(rows, n int64) (parts, length int64) {
 	parts = 1
 	for rows*parts < radixParts && n >= 2*parts*radixPart {
@@ -175,7 +174,7 @@ func sortDigits(key *uop.UOp, keyBits int64, positions bool) (sorted, at *uop.UO
 	g, dt := key.Graph(), key.DType
 	parts, length := partsOfRows(rows, n)
 	padded := parts * length
-	// What fills the last part sorts last: it has the greatest key and stands behind its equals.
+	// The padding of the last part sorts last: it has the greatest key and stands behind its equals.
 	key = reshape(padAxis(key, 1, 0, padded-n, dt.Max()), uop.ShapeOf(rows, parts, length))
 	// Keys up to 32 bits and positions are moved as one number.
 	packed, shift := positions && dt.Itemsize() <= 4, int64(0)

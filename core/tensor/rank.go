@@ -2,17 +2,17 @@ package tensor
 
 import "polygrad/core/uop"
 
-// Elements of given ranks in the order along an axis are found by the digits of their keys, the most significant one first, unless SORT takes
-// less time. A pass counts the digits of the elements whose digits before are those found so far; the running sum of the counts says which digit
-// has the rank.
+// Elements of given ranks in the order along an axis are found by radix selection, digit by digit of their keys, the most significant one first,
+// unless SORT takes less time. A pass counts the next digit of the elements that agree with all digits found so far; the running sum of the counts
+// says which digit has the rank.
 
 const (
-	// leastRanked is the number of elements from which on counting finds some in less time than sorting all, leastRow that of a row, and
-	// leastCounted where there is SORT.
+	// Counting is faster than sorting from leastRanked elements on, in rows of at least leastRow elements, and where there is SORT in rows of at
+	// least leastCounted.
 	leastRanked, leastRow, leastCounted = 1 << 18, 1 << 10, 1 << 15
-	// mostRanked is how many ranks are found so.
+	// mostRanked is the greatest number of ranks that are found by counting.
 	mostRanked = 8
-	// mostRankDigit is the width of digits whose counts, for some ranks, have a place in L1.
+	// mostRankDigit is the greatest width of digits in bits: the counts for some ranks still fit in L1.
 	mostRankDigit = 11
 )
 
@@ -22,8 +22,9 @@ func worthSelecting(x *uop.UOp, axis int, ranks int64) bool {
 	return ranks <= mostRanked && isNumbers(s) && !x.DType.IsBool() && x.DType.Itemsize() <= 8 && s[axis].N >= leastRow && s.Numel().N >= leastRanked
 }
 
-// ranked are the elements with so many before them in the order along the last axis, for each rank along that of rank, and the next ones. The
-// gradient adds to the first of equal elements, and to the last one of those that are next, so that each has its own.
+// ranked gives, for each rank along the last axis of rank, the element of x with so many elements before it in the order along the last axis, and the
+// next element in that order. Of equal elements, the first one gets the gradient of the former and the last one that of the latter, so that each has
+// its own.
 func ranked(x, rank *uop.UOp) (elements, next *uop.UOp) {
 	last := len(x.Shape()) - 1
 	n, k := x.Shape()[last].N, rank.Shape()[last].N
@@ -31,7 +32,7 @@ func ranked(x, rank *uop.UOp) (elements, next *uop.UOp) {
 	key := valueKey(detach(x), false)
 	rank = cast(rank, counts(n))
 	both := cat([]*uop.UOp{rank, minimum(add(rank, 1), int(n-1))}, last)
-	zeros := full(x.Graph(), both.Shape(), uop.Uint(0), key.DType) // says only what shape and type the value has
+	zeros := full(x.Graph(), both.Shape(), uop.Uint(0), key.DType) // a placeholder for the value's shape and type
 	found := known(keysOfRanks, zeros, []*uop.UOp{key, both}, nil)
 	places := reshape(count0(x.Graph(), n), append(onesShape(last), uop.N(n), uop.N(1)))
 	of := func(from int64, first bool) *uop.UOp {
@@ -49,7 +50,7 @@ func ranked(x, rank *uop.UOp) (elements, next *uop.UOp) {
 	return of(0, true), of(k, false)
 }
 
-// keysByRank gives the keys, unsigned, with so many before them in the order along the last axis.
+// keysByRank gives, for each rank, the unsigned key with so many keys before it in the order along the last axis.
 func keysByRank(key, rank *uop.UOp, target uop.Target) *uop.UOp {
 	s, last := key.Shape(), len(key.Shape())-1
 	if target.Sorts == uop.SortsParallel {
@@ -63,7 +64,8 @@ func keysByRank(key, rank *uop.UOp, target uop.Target) *uop.UOp {
 	return reshape(keysByDigits(key, ranks), rank.Shape())
 }
 
-// keysByBits finds two bits at a time, by counting the keys below the three numbers that have other bits there.
+// keysByBits finds two bits of the keys at a time, the highest first, by counting the keys below each of the three candidates whose two bits are not
+// 0.
 func keysByBits(key, rank *uop.UOp) *uop.UOp {
 	last := len(key.Shape()) - 1
 	key = unsqueeze(key, -1)
@@ -84,7 +86,8 @@ func keysByBits(key, rank *uop.UOp) *uop.UOp {
 	return found
 }
 
-// keysByDigits finds digits by the counts of all. Ranks whose digits are the same so far have the counts of the first of them.
+// keysByDigits finds keys digit by digit, from histograms of the digits. Ranks that agree in all digits found so far share the histogram of the first
+// of them.
 func keysByDigits(key, rank *uop.UOp) *uop.UOp {
 	g, rows, n, ranks := key.Graph(), key.Shape()[0].N, key.Shape()[1].N, rank.Shape()[1].N
 	parts, length := partsOfRows(rows, n)
@@ -98,7 +101,7 @@ func keysByDigits(key, rank *uop.UOp) *uop.UOp {
 		width = min(width, left)
 		left -= width
 		bins := int64(1) << width
-		place := bitAnd(cast(shiftRight(key, int(left)), uop.Int32), int(bins-1)) // signed: -1 is the place of what is not counted
+		place := bitAnd(cast(shiftRight(key, int(left)), uop.Int32), int(bins-1)) // signed: -1 marks elements that are not counted
 		lists, list := int64(1), (*uop.UOp)(nil)
 		if left+width < bits {
 			lists = ranks

@@ -133,12 +133,12 @@ func needRecurrent(kind int, x *uop.UOp, states []*uop.UOp, w RecurrentWeights) 
 // that of the state h; both have parts of H elements.
 type cell struct {
 	parts, states int
-	// summed says that only the sum of given and hidden counts: hidden is the sum then.
+	// summed says that the gates depend only on given + hidden: hidden is that sum then.
 	summed bool
-	// next gives the states after the step to keep, by their numbers, of which h is 0; it goes on with what keep returns for them.
+	// next calls keep with the number and the value of each state after the step (h is number 0), and goes on with the value that keep returns.
 	next func(given, hidden, before []*uop.UOp, keep func(k int, v *uop.UOp) *uop.UOp)
-	// back are the gradients of the parts and of the states before, from those of the states after the step. That of given is nil where
-	// it is that of hidden; the gradient of a state does not include what comes through hidden, and is nil where there is nothing else.
+	// back gives the gradients of given, of hidden and of the states before the step from g, those of the states after it. dGiven is nil if it equals
+	// dHidden. dBefore does not include what comes through hidden, and is nil for a state that has no other gradient.
 	back func(given, hidden, before, after, g []*uop.UOp) (dGiven, dHidden, dBefore []*uop.UOp)
 }
 
@@ -191,7 +191,7 @@ func lstmBack(given, hidden, before, after, grads []*uop.UOp) (dGiven, dHidden, 
 	}, []*uop.UOp{nil, mul(dc, f)}
 }
 
-// ofSigmoid is the derivative of sigmoid where it is y.
+// ofSigmoid is the derivative of sigmoid where its value is y.
 func ofSigmoid(y *uop.UOp) *uop.UOp { return mul(y, sub(1, y)) }
 
 // gruNext is a step of a GRU: r, z = sigmoid of the parts, n = tanh of given + r hidden, h = n + z (h - n).
@@ -239,7 +239,7 @@ func (r recurrence) numbers() []int64 {
 	return n
 }
 
-// recurrenceOf is the recurrence of numbers with inputs; inputs that follow are returned.
+// recurrenceOf makes a recurrence of its numbers and inputs; in may have more tensors after them.
 func recurrenceOf(numbers []int, in []*uop.UOp) recurrence {
 	r := recurrence{cell: numbers[0], reverse: numbers[1] == 1, given: in[0], weight: in[1]}
 	n := 2 + cells[r.cell].states
@@ -255,7 +255,7 @@ func (r recurrence) sizes() (time, batch, units int64) {
 	return s[0].N, s[1].N, r.weight.Shape()[1].N
 }
 
-// at is the place in time of step i, or of the step from the last one backwards.
+// at is the time of step i, with steps counted from the last one if backwards.
 func (r recurrence) at(i uop.Sint, backwards bool) uop.Sint {
 	if r.reverse == backwards {
 		return i
@@ -329,7 +329,7 @@ func (r recurrence) loop() (hidden, after *uop.UOp) {
 	return out[0], out[1]
 }
 
-// unrolled gives the same, by steps in the order in which they are made.
+// unrolled gives the results of loop, and the states before each step, as separate values for each time.
 func (r recurrence) unrolled() (hidden []*uop.UOp, before, after [][]*uop.UOp) {
 	time, _, units := r.sizes()
 	hidden, before, after = make([]*uop.UOp, time), make([][]*uop.UOp, time), make([][]*uop.UOp, time)
@@ -370,7 +370,7 @@ func (r recurrence) before(after *uop.UOp) *uop.UOp {
 	return cat([]*uop.UOp{first, shrinkAxis(after, 1, uop.N(0), n.Sub(uop.N(1)))}, 1)
 }
 
-// backward are the gradients of given and hidden, and of the states before the first step, from those g of the states at all times.
+// backward gives the gradients of given, of hidden, and of the states before the first step from g, the gradients of the states at all times.
 func (r recurrence) backward(g *uop.UOp) []*uop.UOp {
 	c, dt := cells[r.cell], r.given.DType
 	hidden, after := r.loop()
@@ -410,7 +410,7 @@ func (r recurrence) backward(g *uop.UOp) []*uop.UOp {
 	return slices.Concat(out[:1], out[n-1:])
 }
 
-// backStep is a step backwards, at a place in time: now are the gradients of the states that come from later steps, g those of its own.
+// backStep is a step backwards at a time: now are the gradients of the states that come from later steps, g those of the states at this time.
 func (c cell) backStep(at uop.Sint, given *uop.UOp, hidden, before, after, now, g []*uop.UOp) (dGiven, dHidden, dBefore []*uop.UOp) {
 	grads := make([]*uop.UOp, len(now))
 	for k := range now {
@@ -419,7 +419,7 @@ func (c cell) backStep(at uop.Sint, given *uop.UOp, hidden, before, after, now, 
 	return c.back(partsAt(given, at, now[0].Shape()[2].N), hidden, before, after, grads)
 }
 
-// backwardUnrolled gives the same as backward, by steps.
+// backwardUnrolled gives the same as backward, with the steps unrolled.
 func (r recurrence) backwardUnrolled(g *uop.UOp) []*uop.UOp {
 	c := cells[r.cell]
 	hidden, before, after := r.unrolled()
@@ -445,7 +445,7 @@ func (r recurrence) backwardUnrolled(g *uop.UOp) []*uop.UOp {
 	return append([]*uop.UOp{stack(parts[0], 0), stack(parts[1], 0)}, now...)
 }
 
-// recurrenceRule is the gradient of recur. What the loop computes is differentiated again as the unrolled steps.
+// recurrenceRule is the gradient of recur. For higher derivatives, the results of the loop are differentiated as those of the unrolled steps.
 func recurrenceRule(g, u *uop.UOp, numbers []int) []*uop.UOp {
 	r := recurrenceOf(numbers, u.Src[1:])
 	c := cells[r.cell]

@@ -108,8 +108,8 @@ func prodOfOthers(x *uop.UOp, axes []int) *uop.UOp {
 	return permute(reshape(prodAlong(joined, at), to), back)
 }
 
-// prodAlong is, for each element, the product of the others along an axis. Few long rows are cut into parts: the product of the other
-// parts is one number for each of them.
+// prodAlong is, for each element, the product of the others along an axis. If rows are few and long they are cut into parts: the product of all other
+// parts is one number for each part.
 func prodAlong(x *uop.UOp, axis int) *uop.UOp {
 	s := x.Shape()
 	n, rows := s[axis].N, joinShapes(s[:axis], s[axis+1:]).MaxNumel()
@@ -125,7 +125,7 @@ func prodAlong(x *uop.UOp, axis int) *uop.UOp {
 	return mul(along(false), along(true))
 }
 
-// manyRows are enough rows to compute running products of them side by side, leastRows the least elements of a row that is cut.
+// manyRows rows are enough to compute their running products side by side; fewer rows of at least leastRows elements are cut.
 const manyRows, leastRows = 64, 1 << 12
 
 // rowsOf is the greatest divisor of n that is not above its root.
@@ -199,8 +199,8 @@ func mean(x *uop.UOp, axes []int, keep bool) *uop.UOp {
 	return cast(div(total, reducedCount(x, axes)), out)
 }
 
-// sumBeyond is a sum of 64-bit integers in float32, also where total, the sum in their own type, has overflowed: then the sum of the upper
-// halves and of the carries is another one.
+// sumBeyond is a sum of 64-bit integers in float32, right even where total, the sum in their own type, has overflowed: there the sum of the upper
+// halves and of the carries differs from the upper half of total and is used instead.
 func sumBeyond(x, total *uop.UOp, axes []int, keep bool) *uop.UOp {
 	carries := shiftRight(sum(bitAnd(x, math.MaxUint32), axes, keep), 32)
 	upper := add(sum(shiftRight(x, 32), axes, keep), carries)
@@ -270,7 +270,7 @@ func positionOfLeast(x *uop.UOp, axis int, keep bool) *uop.UOp {
 	return known(positionOfMin, argMaxNaN(inverse(x), axis, keep), []*uop.UOp{x}, []int64{int64(axis)})
 }
 
-// mostInOneBlock is the size up to which the greatest element of a row is not looked for in blocks, leastBlock that of the smallest.
+// mostInOneBlock is the greatest size of a row whose maximum is not searched in blocks, leastBlock the least size of a block.
 const mostInOneBlock, leastBlock = 255, 64
 
 // inBlocksOf reports whether the position of the greatest element along an axis is looked for in blocks of neighbours.
@@ -279,10 +279,10 @@ func inBlocksOf(x *uop.UOp, axis int) bool {
 	return len(s) > 0 && axisOf("axis", axis, len(s)) == len(s)-1 && isNumbers(s) && s[len(s)-1].N > mostInOneBlock
 }
 
-// nearRoot is a power of two near the square root of n, the size of blocks that take as long to search as to choose from.
+// nearRoot is a power of two near the square root of n: with blocks of this size, choosing a block takes as long as searching it.
 func nearRoot(n int64) int64 { return 1 << (bits.Len64(uint64(n)) / 2) }
 
-// argMaxOfBlocks is argMaxNaN along the last axis. Only the first block that has the maximum is read twice.
+// argMaxOfBlocks is argMaxNaN along the last axis: the first block with the greatest maximum, then the position in it. Only that block is read twice.
 func argMaxOfBlocks(x *uop.UOp, keep bool) *uop.UOp {
 	s := x.Shape()
 	last := len(s) - 1

@@ -8,9 +8,9 @@ import (
 )
 
 // Samplers by rejection: loops that go on until every element has accepted a sample. The methods and the order in which they draw are those of
-// jax.random, so that samples of one key are equal to rounding; but for attempts, which keep the first sample that is accepted where JAX keeps the
-// last one that came up until all elements had one. Keys inside the loops are uint64, with the first word in the low half, in which
-// the key that splitting a key gives at a place is one THREEFRY.
+// jax.random, so that samples of one key are equal to rounding. The exception is attempts: it keeps the first sample that an element accepts, where
+// JAX keeps the last one that is accepted before all elements have one. Keys inside the loops are uint64 with the first word in the low half: one
+// THREEFRY of a key and a place is the key that a split gives at that place.
 
 // child is the key at a place among those that a key is split into.
 func child(key *uop.UOp, place uint64) *uop.UOp {
@@ -37,8 +37,8 @@ func inFloat32(dt *uop.DType) *uop.DType {
 	return dt
 }
 
-// gammaOf has the gamma distribution with a shape parameter a for each element, or is the logarithm of such a number. Of a key of its own for
-// each element; Marsaglia, Tsang, A Simple Method for Generating Gamma Variables, 2000: for a < 1 a sample for a + 1 times u^(1/a). The
+// gammaOf draws from the gamma distribution with a shape parameter a for each element, or draws the logarithm of such a number. Each element has a
+// key of its own (Marsaglia, Tsang, A Simple Method for Generating Gamma Variables, 2000); for a < 1 it is a sample for a + 1 times u^(1/a). The
 // derivative by a is the implicit one (Figurnov, Mohamed, Mnih, Implicit Reparameterization Gradients, 2018).
 func gammaOf(key, a *uop.UOp, logarithm bool) *uop.UOp {
 	dt, s := a.DType, a.Shape()
@@ -78,10 +78,10 @@ func gammaLoop(keys, d *uop.UOp) *uop.UOp {
 	dt, s := d.DType, d.Shape()
 	ints, _ := s.Ints()
 	states := []*uop.UOp{
-		logicalNot(zeros(d, uop.Bool, ints...)), // what has accepted nothing
+		logicalNot(zeros(d, uop.Bool, ints...)), // elements that have accepted no sample
 		keys,
 		zeros(d, uop.Uint64, ints...), // the key of the next normal number where the last one was too small
-		zeros(d, uop.Bool, ints...),   // whether it was
+		zeros(d, uop.Bool, ints...),   // whether the last normal number was too small
 		zeros(d, dt, ints...),
 	}
 	return repeatWhile("draw", states, []*uop.UOp{d}, func(states, read []*uop.UOp) []*uop.UOp {
@@ -231,8 +231,9 @@ func exceeded(key *uop.UOp, dt *uop.DType, limit *uop.UOp, place uint64, read []
 	})[2]
 }
 
-// KeyPoisson has the Poisson distribution with rate lam, in an integer or floating type; -1 or NaN where the rate is no number from 0 on: below 10 the number of exponential times that lam exceeds
-// (Knuth), else by transformed rejection (Hörmann, The Transformed Rejection Method for Generating Poisson Random Variables, 1993).
+// KeyPoisson has the Poisson distribution with rate lam, in an integer or floating type: below 10 the number of exponential times that lam exceeds
+// (Knuth), else by transformed rejection (Hörmann, The Transformed Rejection Method for Generating Poisson Random Variables, 1993). Where lam is
+// negative, infinite or NaN the result is -1, or NaN in a floating type.
 func KeyPoisson(key *uop.UOp, lam any, shape uop.Shape, dt *uop.DType) (r *uop.UOp, err error) {
 	defer guard("KeyPoisson", &err)
 	needKey(key)
@@ -266,8 +267,8 @@ func KeyPoisson(key *uop.UOp, lam any, shape uop.Shape, dt *uop.DType) (r *uop.U
 	return where(ok, r, -1), nil
 }
 
-// KeyBinomial is the number of successes of n trials with probability p, in a floating type: where n p <= 10 by the numbers of trials up to each
-// success, else by transformed rejection (Hörmann, The Generation of Binomial Random Variates, 1993). NaN where n or p is negative or NaN.
+// KeyBinomial is the number of successes of n trials with probability p, in a floating type: where n p <= 10 by geometric numbers of trials, one for
+// each success, else by transformed rejection (Hörmann, The Generation of Binomial Random Variates, 1993). NaN where n or p is negative or NaN.
 func KeyBinomial(key *uop.UOp, n, p any, shape uop.Shape, dt *uop.DType) (r *uop.UOp, err error) {
 	defer guard("KeyBinomial", &err)
 	needKey(key)
@@ -329,8 +330,8 @@ func stirlingRest(k *uop.UOp) *uop.UOp {
 		1.799586494975537e-05, 0.0008039753321501756, -2.958742011706789e-06, -0.00277748517696848, -9.800824726362089e-09, 0.08333333338325287))
 }
 
-// KeyMultinomial are counts of n trials with the probabilities p (…, k), of shape (…, k), in a floating type: of one category after the other
-// binomial numbers of the trials that are left. shape is that of the counts, nil for what n and p broadcast to; p need not add up to 1.
+// KeyMultinomial are counts of n trials with the probabilities p (…, k), of shape (…, k), in a floating type: each category in turn gets a binomial
+// number of the trials that are left. shape is that of the counts, nil for what n and p broadcast to; p need not add up to 1.
 func KeyMultinomial(key *uop.UOp, n any, p *uop.UOp, shape uop.Shape, dt *uop.DType) (r *uop.UOp, err error) {
 	defer guard("KeyMultinomial", &err)
 	needKey(key)

@@ -79,16 +79,16 @@ func (n modulus) square(r residue) residue {
 	return residue{mul(r.v, r.v), 2 * r.bits}
 }
 
-// shortQuotient is x/y for a type's numbers in float64, and where its integers are those of the exact quotient: if quotient and divisor
-// together have at most 53 bits, the rounded quotient is an integer only if the exact one is. Not for float64.
+// shortQuotient is x/y in float64 for numbers of a shorter type dt, and whether rounding it to an integer is exact: if quotient and divisor together
+// have at most 53 bits, the rounded quotient is an integer only if the exact one is. Not for float64.
 func shortQuotient(x, y *uop.UOp, dt *uop.DType) (q, exact *uop.UOp) {
 	_, bits := dt.FloatInfo()
 	q = div(x, y)
 	return q, bitAnd(lt(abs(q), math.Ldexp(1, fraction64-bits)), lt(abs(y), math.Inf(1)))
 }
 
-// remainderByPower is the remainder of magnitudes with so many bits besides the hidden one and a quotient below 2^280: that of the mantissa
-// of x times 2^k by the mantissa of y, with the power reduced as well.
+// remainderByPower is the remainder of magnitudes whose mantissas have so many bits besides the hidden one, for quotients below 2^280. It is the
+// remainder of mantissa(x) 2^k by mantissa(y), where k is the difference of the exponents and 2^k is reduced as well, by repeated squaring.
 func remainderByPower(x, y *uop.UOp, bits int) *uop.UOp {
 	ax, ay := bitcast(x, uop.Uint64), bitcast(y, uop.Uint64)
 	m := mantissa(ay, bits)
@@ -161,7 +161,7 @@ func wideOperands(x, y *uop.UOp) (a, b *uop.UOp) {
 	return spread(wide(x), wide(y))
 }
 
-// byQuotient is a result of a division: a function of the rounded quotient where its integers are exact, hence hardly ever the long way.
+// byQuotient is f of the rounded quotient where shortQuotient is exact, else long, which is seldom needed.
 func byQuotient(x, y *uop.UOp, dt *uop.DType, long *uop.UOp, f func(q *uop.UOp) *uop.UOp) *uop.UOp {
 	if dt == uop.Float64 {
 		return long

@@ -13,7 +13,7 @@ type loopBody struct {
 	statements []*uop.UOp
 }
 
-// do adds a statement: writes in order, each of which sees the new elements of those before it, but sums of the old ones.
+// do adds a statement: writes in order. A write sees the new elements of the writes before it, but sums are those of the old elements.
 func (b *loopBody) do(writes ...*uop.UOp) {
 	for i, w := range writes {
 		writes[i] = b.of.stored(w.Src[0]).AssignTo(b.of.stored(w.Src[1]))
@@ -29,7 +29,7 @@ type loop struct {
 	lanes    bool
 }
 
-// inLanes reports whether loops over matrices x (s, m, n) compute them side by side.
+// inLanes reports whether loops over matrices x (s, m, n) compute one matrix in each lane of vectors.
 func inLanes(x *uop.UOp) bool {
 	stack, m, n := sizes(x)
 	return stack >= manyLanes && max(m, n) <= maxLanes
@@ -41,7 +41,7 @@ func (l loop) run(states, read []*uop.UOp, body func(b *loopBody, i uop.Sint, st
 	return l.runWhile(0, states, read, body)
 }
 
-// runWhile is run as long as one of the states, a bool that is counted from 1, is true.
+// runWhile is run as long as the bool state number while, counted from 1, is true; 0 is no condition.
 func (l loop) runWhile(while int, states, read []*uop.UOp, body func(b *loopBody, i uop.Sint, states, read []*uop.UOp)) []*uop.UOp {
 	if l.count == 0 {
 		return states
@@ -69,7 +69,7 @@ func (l loop) runWhile(while int, states, read []*uop.UOp, body func(b *loopBody
 	return results
 }
 
-// paramLike is a tensor of a REPEAT inside of it.
+// paramLike is the PARAM that stands for a tensor inside the body of a REPEAT.
 func paramLike(s *uop.UOp, number int) *uop.UOp {
 	g := s.Graph()
 	size := g.ShapeArg(uop.ShapeOf(s.Size()))

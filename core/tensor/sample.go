@@ -129,7 +129,7 @@ func RandPermSeeded(n int64, dt *uop.DType, seed *uop.UOp) (r *uop.UOp, err erro
 		p.stored = true
 		s = p
 	}
-	u := s.uniform(uop.ShapeOf(n+n%2), uop.Float32) // of an odd number the next one has the same words, and one more
+	u := s.uniform(uop.ShapeOf(n+n%2), uop.Float32) // for an odd n the words of n + 1 begin with the same ones
 	key := shrinkAxis(cast(mul(u, 1<<fractionBits), uop.Uint32).ContiguousOp(), 0, uop.N(0), uop.N(n))
 	return cast(reshape(radixOrder(reshape(key, uop.ShapeOf(1, n)), fractionBits), uop.ShapeOf(n)), dt), nil
 }

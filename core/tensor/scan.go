@@ -108,8 +108,8 @@ func cumMax(x *uop.UOp, axis int, same func(x, m *uop.UOp) *uop.UOp) (values, in
 	return values, transpose(cast(add(neg(best), int(n)), uop.Int32), -1, axis)
 }
 
-// newestExtreme is the position, int32, at which each running extreme was found first: an element that is beyond the one before it. That the
-// first one has nothing before it does not matter, as its position is 0.
+// newestExtreme is the position, int32, at which each running extreme occurs first: where an element is beyond the running extreme before it. The
+// first element has none before it, which does not matter, as its position is 0.
 func newestExtreme(x, values *uop.UOp, axis int, beyond func(a, b *uop.UOp) *uop.UOp) *uop.UOp {
 	found := beyond(x, values.NeighbourAlong(uop.PrefixArg{Axis: axis}, -1, uop.Int(0)))
 	place := make(uop.Shape, len(x.Shape()))

@@ -6,7 +6,7 @@ import (
 	"polygrad/core/uop"
 )
 
-// hurwitz is the zeta function of Hurwitz, the sum of (q+k)^-s, for s > 1 and q > 0: nine terms, and the formula of Euler and Maclaurin.
+// hurwitz is the zeta function of Hurwitz, the sum of (q+k)^-s, for s > 1 and q > 0: ten terms, and the formula of Euler and Maclaurin for the rest.
 func hurwitz(sq ...*uop.UOp) *uop.UOp {
 	s, q := sq[0], sq[1]
 	inside := bitAnd(gt(s, 1), gt(q, 0))
@@ -19,7 +19,7 @@ func hurwitz(sq ...*uop.UOp) *uop.UOp {
 	}
 	w := add(q1, terms)
 	last := powFloat64(w, s1)
-	// Of the rest, b is w^-s s(s+1)…/w^(2j+1), beside Bernoulli's numbers over factorials.
+	// b is w^-s s(s+1)…/w^(2j+1), the factor of Bernoulli's numbers over factorials in the rest.
 	r := add(div(mul(last, w), sub(s1, 1)), mul(last, 0.5))
 	b := mul(div(last, w), s1)
 	for j, c := range []float64{1.0 / 12, -1.0 / 720, 1.0 / 30240, -1.0 / 1209600, 1.0 / 47900160, -691.0 / 1307674368000,
@@ -58,7 +58,7 @@ func Polygamma(n, x *uop.UOp) (*uop.UOp, error) {
 	}, n, x)
 }
 
-// besselTurn is from where on the modified Bessel functions are their asymptotic series.
+// From besselTurn on, the modified Bessel functions are computed by their asymptotic series.
 const besselTurn = 20
 
 // besselScaled is e^-|x| I_n(x) for n = 0 or 1.

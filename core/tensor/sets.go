@@ -4,8 +4,8 @@ import (
 	"polygrad/core/uop"
 )
 
-// UniqueWithin is Unique for a number of different elements that is given: where there are more they are left out, where there are less the
-// last values are fill, nil the least element, and their counts 0. firsts is where each value is first in the flattened x.
+// UniqueWithin is Unique with a given number of different elements: further ones are left out; if there are fewer, the last values are fill (nil: the
+// least element) and their counts 0. firsts is the position of the first occurrence of each value in the flattened x.
 func UniqueWithin(x, order, first *uop.UOp, count int64, fill operand) (values, firsts, inverse, counts *uop.UOp, err error) {
 	defer guard("UniqueWithin", &err)
 	values, inverse, counts, err = Unique(x, order, first, count)
@@ -39,8 +39,8 @@ func DistinctNaN(x, order *uop.UOp) (r *uop.UOp, err error) {
 	return bitOr(r, isNaN(elements)), nil
 }
 
-// DistinctValues are the count elements that first marks in the vector of the sorted elements of x. Their gradients go to the first of each
-// in x, whose order is only computed for them; mark is Distinct or DistinctNaN.
+// DistinctValues are the count elements that first marks in the vector of the sorted elements of x. The gradient of each goes to its first occurrence
+// in x; the order of x is only computed for gradients. mark is Distinct or DistinctNaN.
 func DistinctValues(x, sorted, first *uop.UOp, count int64, mark func(x, order *uop.UOp) (*uop.UOp, error)) (r *uop.UOp, err error) {
 	defer guard("DistinctValues", &err)
 	needSame("operands", x, sorted, first)
@@ -58,8 +58,9 @@ func DistinctValues(x, sorted, first *uop.UOp, count int64, mark func(x, order *
 	return r.Graph().New(uop.CustomGradient, r.DType, append([]*uop.UOp{r}, values.Src[1:]...), values.Arg, nil), nil
 }
 
-// SliceRanks are numbers, one for each slice of x along an axis, in the lexicographic order of the slices; equal slices have one. NaN equals
-// NaN. The elements of slices become their ranks among those of all slices, and two neighbours one number, until one is left of each.
+// SliceRanks are numbers, one for each slice of x along an axis, in the lexicographic order of the slices; equal slices have equal numbers. NaN
+// equals NaN. Each element of a slice is replaced by its rank among the elements of all slices at that place; then pairs of neighbours become one
+// number and are ranked again, until one number of each slice is left.
 func SliceRanks(x *uop.UOp, axis int) (r *uop.UOp, err error) {
 	defer guard("SliceRanks", &err)
 	need("x", x)

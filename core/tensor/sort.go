@@ -64,7 +64,7 @@ func bitonicSort(x *uop.UOp, axis int, descending bool) *uop.UOp {
 	return shrinkTo(flatten(y, axis, axis+stages-1), s)
 }
 
-// positionsOf finds the original index of each sorted value: equal values are matched by their count before.
+// positionsOf finds the original index of each sorted value: among equal values, the k-th in x is the k-th in sorted.
 func positionsOf(x, sorted *uop.UOp, axis int, same func(a, b *uop.UOp) *uop.UOp) *uop.UOp {
 	s := x.Shape()
 	size := s[axis].N

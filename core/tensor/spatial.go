@@ -165,8 +165,8 @@ func tapWeight(d float64, mode Interpolation) float64 {
 	return a * (((d-5)*d+8)*d - 4)
 }
 
-// tapsOf are the positions of the elements of an axis that each of want results is made of, and their weights, (want, taps); bits as for
-// weighted.
+// tapsOf gives, for each of want results of resizing an axis, the positions of the elements that it is a weighted sum of, and their weights, both
+// (want, taps); bits as for weighted.
 func tapsOf(x *uop.UOp, have, want int64, mode Interpolation, alignCorners bool, position *uop.DType, bits int) (at, weights *uop.UOp) {
 	g := x.Graph()
 	column := func(n int64) *uop.UOp { return reshape(count0(g, n), uop.ShapeOf(n, 1)) }
@@ -195,7 +195,8 @@ func tapsOf(x *uop.UOp, have, want int64, mode Interpolation, alignCorners bool,
 	return cast(minimum(at, int(have-1)), uop.Int32), weights
 }
 
-// weighted resizes an axis by weighted sums of its elements. Bytes have weights of so many bits, else there are 0.
+// weighted resizes an axis by weighted sums of its elements. Weights of bytes are fixed-point numbers with bits fraction bits; for other types bits
+// is 0.
 func weighted(x *uop.UOp, axis int, at, weights *uop.UOp, bits int) *uop.UOp {
 	entries := make([]Index, len(x.Shape()))
 	for j := range entries {
@@ -223,7 +224,7 @@ func weightBits(have, want int64, mode Interpolation, alignCorners bool) int {
 		if mode == Bilinear {
 			middle = min(max(middle, 0), float64(have-1))
 		}
-		var weights [4]float64 // of elements: what lies beyond an end is the last one's
+		var weights [4]float64 // of elements: a tap beyond an end adds to the weight of the last element
 		from := int64(math.Floor(middle)) - 1
 		element := func(tap int64) int64 { return min(max(tap, 0), have-1) }
 		for tap := from; tap < from+4; tap++ {
@@ -236,12 +237,12 @@ func weightBits(have, want int64, mode Interpolation, alignCorners bool) int {
 	return 15
 }
 
-// fixedPoint are weights as integers of so many bits behind the point, half away from 0.
+// fixedPoint converts weights to fixed-point numbers with so many fraction bits, rounded half away from 0.
 func fixedPoint(weights *uop.UOp, bits int) *uop.UOp {
 	return cast(add(mul(weights, float64(int(1)<<bits)), where(lt(weights, 0), -0.5, likeConst(weights, 0.5))), uop.Int32).ContiguousOp()
 }
 
-// byteOf is a sum of bytes with weights of so many bits, rounded.
+// byteOf rounds a sum of bytes times fixed-point weights to a byte.
 func byteOf(total *uop.UOp, bits int) *uop.UOp {
 	return cast(clamp(shiftRight(add(total, int(1)<<(bits-1)), bits), 0, 255), uop.Uint8)
 }

@@ -52,12 +52,13 @@ func (s *Stream) Take(words uint64) [3]uint32 {
 // place is the position of a tensor's first word in a stream.
 type place struct {
 	key, first *uop.UOp
-	// stored: the words are stored by a kernel that computes both words of a position at once. Another kernel would lose by
-	// that the loops that it shares with others.
+	// stored: the words are stored by a kernel of their own, which computes both words of a position at once. A kernel that shares loops with other
+	// computations would lose these loops by that.
 	stored bool
 }
 
-// paired is a seed whose words are stored in pairs, if the halves of the shape are whole iterations of its outermost loop.
+// paired is a seed whose words are stored in pairs, if the outermost loop of the shape has an even trip count, so that its halves are the low and the
+// high words.
 func paired(s seed, shape uop.Shape) seed {
 	first := slices.IndexFunc(shape, func(d uop.Sint) bool { return !d.IsNum(1) })
 	if p, ok := s.(place); ok && first >= 0 && shape[first].N%2 == 0 {
@@ -90,7 +91,7 @@ func needWords(n int64) {
 	}
 }
 
-// pairs are the words at positions in each half of twice so many words, the second one above the first.
+// pairs are uint64 of both words of positions at, out of 2 half words: word at in the low half, word at + half in the high half.
 func (p place) pairs(at *uop.UOp, half int64) *uop.UOp {
 	at = add(at, p.first)
 	word := func(u *uop.UOp) *uop.UOp { return cast(u, uop.Uint64) }

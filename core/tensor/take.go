@@ -54,7 +54,7 @@ func takeAxes(x *uop.UOp, axes []parsedIndex) *uop.UOp {
 	return t.differentiated(r, x)
 }
 
-// differentiated is what was taken from x, with a gradient that is added up where it was taken from.
+// differentiated is r, taken from x, with a gradient that is added up at the elements of x that it was taken from.
 func (t takes) differentiated(r, x *uop.UOp) *uop.UOp {
 	if _, numbers := x.Shape().Ints(); !numbers || !isNumbers(r.Shape()) {
 		return r
@@ -66,7 +66,7 @@ func (t takes) differentiated(r, x *uop.UOp) *uop.UOp {
 	return customGradient(gradientOfTake, r, append([]*uop.UOp{x}, t.ts...), at)
 }
 
-// takeRule is the gradient for what elements were taken from.
+// takeRule is the gradient of x from g, that of the elements that index tensors took from x.
 func takeRule(g, u *uop.UOp, at []int) *uop.UOp {
 	x, t := u.Src[1], takes{at: at, ts: u.Src[2:]}
 	shapes := make([]uop.Shape, len(t.ts))
@@ -114,8 +114,8 @@ func (t takes) places(s uop.Shape) (linear, valid *uop.UOp) {
 	return linear, valid
 }
 
-// scatter changes the elements that the index tensors select by v, which has their shape where it stands in that of the result, as a
-// function does along an axis. ok is false where a size is symbolic.
+// scatter writes v, which has the shape of the indexing result, to the elements of x that the index tensors select: the indexed axes become one,
+// along which change writes. ok is false for symbolic sizes, for empty tensors, and in the form of tinygrad.
 func (t takes) scatter(x, v *uop.UOp, change func(x *uop.UOp, axis int, idx, v *uop.UOp) *uop.UOp) (r *uop.UOp, ok bool) {
 	s := x.Shape()
 	_, numbers := s.Ints()

@@ -15,17 +15,17 @@ func squareSize(arg string, x *uop.UOp) int64 {
 	return intSize(arg, s, len(s)-1)
 }
 
-// Factorisations are made of blocks: those on the diagonal are factored and inverted column by column, the others by products of
-// matrices. Only the loops over columns and blocks are long, not the graph.
+// Factorisations work on blocks: those on the diagonal are factored and inverted column by column, the others are matrix products. Columns and blocks
+// are iterations of a REPEAT, so that the graph stays small.
 const (
 	blockSize = 32
-	// mostInOne rows are one block where nothing follows, fewBlocks blocks are written out.
+	// The last block has up to mostInOne rows; up to fewBlocks blocks are unrolled in the graph.
 	mostInOne, fewBlocks = blockSize * 3 / 2, 8
-	// manyLanes are enough matrices to compute them side by side, if they are no larger than maxLanes.
+	// A batch of at least manyLanes matrices that are no larger than maxLanes is computed with one matrix in each vector lane.
 	manyLanes, maxLanes = 16, 32
-	// maxPanels is the number of panels of a matrix: their graph is written out, as each is smaller than the one before.
+	// maxPanels is the greatest number of panels of a matrix: they are unrolled in the graph, as each is smaller than the one before.
 	maxPanels = 8
-	// manyColumns are enough right sides to multiply them with inverses.
+	// From manyColumns right-hand sides on, they are multiplied by inverses of diagonal blocks.
 	manyColumns = 64
 )
 
@@ -48,9 +48,8 @@ func sizes(a *uop.UOp) (stack, m, n int64) {
 	return s[0].N, s[1].N, s[2].N
 }
 
-// eliminated subtracts multiples of each row of the diagonal from the rows below it, so that a (s, n, m) of symmetric matrices, of which
-// only upper triangles are read, and columns beside them becomes upper triangular; below the diagonal are remainders. Pivots that are not
-// positive give NaN.
+// eliminated is Gaussian elimination without row exchanges of a (s, n, m): symmetric matrices, of which only upper triangles are read, and further
+// columns beside them. The result is upper triangular; below the diagonal are meaningless remainders. Pivots that are not positive give NaN.
 func eliminated(a *uop.UOp) *uop.UOp {
 	stack, n, m := sizes(a)
 	rows := unsqueeze(count0(a.Graph(), n), -1)
@@ -85,7 +84,7 @@ func choleskyBlock(a *uop.UOp, inverse bool) (l, inv *uop.UOp) {
 	return l, inv
 }
 
-// choleskyPanel is the part of the factor in the first columns of matrices (s, m, n), m >= n, of which only those columns are given.
+// choleskyPanel gives the first n columns of the factor of matrices (s, m, m), m >= n, from their first n columns a (s, m, n).
 func choleskyPanel(a *uop.UOp) *uop.UOp {
 	stack, m, n := sizes(a)
 	g, size := a.Graph(), int64(blockSize)
@@ -106,14 +105,14 @@ func choleskyPanel(a *uop.UOp) *uop.UOp {
 	})[0]
 }
 
-// blockFor is the size of the fewest blocks of at most blockSize that n rows of a are divided into, a multiple of a vector of 32 bytes.
+// blockFor is the size of blocks of n rows of a: as few as possible of at most blockSize rows, equally large, rounded up to vectors of 32 bytes.
 func blockFor(a *uop.UOp, n int64) int64 {
 	lanes := 32 / int64(a.DType.Itemsize())
 	return ceil64(ceil64(n, ceil64(n, blockSize)), lanes) * lanes
 }
 
-// panelSize is the number of columns of the panels of a matrix of n columns, a multiple of the size of blocks: four of them or more, as
-// each panel has kernels of its own.
+// panelSize is the number of columns of the panels of a matrix of n columns, a multiple of blockSize: at least four blocks, as each panel has kernels
+// of its own.
 func panelSize(n int64) int64 {
 	return max(ceil64(ceil64(n, maxPanels), blockSize)*blockSize, min(ceil64(n, blockSize), 4)*blockSize)
 }
@@ -238,7 +237,7 @@ func lowerSolve(a, b *uop.UOp, unit bool) *uop.UOp {
 	lanes := stack >= manyLanes && k <= maxLanes
 	steps := loop{"column", n - 1, lanes}
 	var x *uop.UOp
-	if lanes || k >= maxLanes { // the right sides are neighbours in memory, or the matrices
+	if lanes || k >= maxLanes { // vectors run along the right-hand sides, or along the matrices of the batch
 		x = steps.run([]*uop.UOp{b, zeros(b, b.DType, stack, 1, k)}, []*uop.UOp{a}, func(l *loopBody, j uop.Sint, s, read []*uop.UOp) {
 			l.do(s[1].AssignTo(block(s[0], 1, j, 1)))
 			less := sub(s[0], mul(transpose(block(read[0], 1, j, 1), -2, -1), s[1]))
@@ -257,9 +256,9 @@ func lowerSolve(a, b *uop.UOp, unit bool) *uop.UOp {
 	return div(x, transpose(d, -2, -1))
 }
 
-// triangularSolve is x with a x = b for triangular matrices a (s, n, n) and b (s, n, k): one block of rows after the other. Only the
-// named triangle of a is read. Many columns are multiplied by the inverse of a block, and corrected: the error of such a product is that of the
-// inverse, which can be far greater than that of elimination.
+// triangularSolve is x with a x = b for triangular matrices a (s, n, n) and b (s, n, k), one block of rows after the other. Only the named triangle
+// of a is read. If b has many columns they are multiplied by the inverse of a diagonal block, and refined once: the error of such a product is that
+// of the inverse, which can be far greater than that of elimination.
 func triangularSolve(a, b *uop.UOp, upper, unit bool) *uop.UOp {
 	stack, n, k := sizes(b)
 	g, size := a.Graph(), blockFor(a, n)
@@ -315,7 +314,7 @@ func triangularSolve(a, b *uop.UOp, upper, unit bool) *uop.UOp {
 			l.do(s[3].AssignTo(lowerSolve(one(of[1]), here, false)))
 		}
 		l.do(here.AssignTo(s[3]))
-		// Loops over the blocks that are known do not run.
+		// By this condition no iterations run for blocks that are solved already.
 		rest := reshape(s[0], uop.ShapeOf(stack, blocks, size, k))
 		known := reshape(dot(block(of[0], 2, at, size), s[3], nil), rest.Shape())
 		left := gt(numbers, sizeLike(a, i))

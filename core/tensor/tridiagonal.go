@@ -25,8 +25,8 @@ type panel struct {
 	start int64
 }
 
-// panelsOf are the reflections I - tau vᵀ v of count columns, that of column j with zeros before element j + 1, for the first n elements of
-// v (s, count, m) and tau (s, count, 1).
+// panelsOf groups the reflections I - tau vᵀ v of count columns into panels, cut to the first n elements. Row j of v (s, count, m) is zero before
+// element j + 1; tau is (s, count, 1).
 func panelsOf(v, tau *uop.UOp, n int64) (panels []panel) {
 	_, count, _ := sizes(v)
 	width := panelSize(n)
@@ -38,14 +38,14 @@ func panelsOf(v, tau *uop.UOp, n int64) (panels []panel) {
 	return panels
 }
 
-// bandOf are the first n elements of the diagonal of a (s, m, m), and the n - 1 elements above them with a 0, both (s, n).
+// bandOf gives the first n elements of the diagonal of a (s, m, m), and the first n - 1 of the superdiagonal followed by a 0, both (s, n).
 func bandOf(a *uop.UOp, n int64) (own, above *uop.UOp) {
 	row := uop.ShapeOf(a.Shape()[0].N, n)
 	above = shrinkTo(diagonal(a, 1, -2, -1), uop.ShapeOf(row[0].N, n-1))
 	return shrinkTo(diagonalOf(a), row).ContiguousOp(), padTo(above, row).ContiguousOp()
 }
 
-// bandStep is the number of rows and columns that a reduction to a band leaves out at once, once they are done: those of vectors and lines of the cache.
+// bandStep is the number of finished rows and columns that a reduction to a band leaves out at once: whole vectors and cache lines.
 const bandStep = 8
 
 // undone is the first row and column that step j of a reduction of a to a band computes: 0 for small matrices, whose steps are one kernel.
@@ -103,11 +103,11 @@ func difference(p, q *uop.UOp) *uop.UOp { return sub(p, q) }
 // ofSquares is the distance p² - q² of the squares of singular values, with a small relative error.
 func ofSquares(p, q *uop.UOp) *uop.UOp { return mul(sub(p, q), add(p, q)) }
 
-// secular are the roots (s, n) of the secular equation 1 + sum z[i]² / (d[i] - x) = 0, one above each of the ascending poles d. Root j is
-// origin[j] + x[j], where the origin is the nearest pole, so that x has a small relative error. If the poles are squares, d and the
-// origins are their square roots. An iteration fits a function of two poles and a constant to values and slopes; if its root lies
-// outside of the interval that is known to contain the root, the geometric mean of the interval's ends is the next point. It is the last one
-// once all values are rounding errors (LAPACK's laed4 has the bound).
+// secular are the roots (s, n) of the secular equation 1 + sum z[i]² / (d[i] - x) = 0, one above each of the ascending poles d. Root j is origin[j] +
+// x[j], where the origin is the nearest pole, so that x has a small relative error. If the poles are squares, d and the origins are their square
+// roots. An iteration fits a function of two poles and a constant to values and slopes; if its root lies outside of the interval that is known to
+// contain the root, the geometric mean of the interval's ends is the next point. The iterations end once the values at all roots are rounding errors
+// (LAPACK's laed4 has the bound).
 func secular(d, z *uop.UOp, from distance) (origin, x *uop.UOp) {
 	stack, n, _ := sizes(unsqueeze(d, -1))
 	z2 := square(z)
@@ -118,7 +118,7 @@ func secular(d, z *uop.UOp, from distance) (origin, x *uop.UOp) {
 	before := sideBySide([]*uop.UOp{shrinkAxis(d, 1, uop.N(0), uop.N(n-1)), shrinkAxis(d, 1, uop.N(n-2), uop.N(n-1))}, 1)
 	gap := where(last, sum(z2, []int{-1}, true), from(after, d))
 	half := mul(gap, 0.5)
-	// The first poles are one sum, the others another: those up to root j, but for the last root all but the last pole.
+	// The poles are summed in two groups: those up to pole j for root j (for the last root all but the last pole), and the others.
 	first := le(at, unsqueeze(where(last, int(n-2), at), -1))
 	sums := func(origin, x *uop.UOp) []*uop.UOp {
 		distance := sub(from(unsqueeze(d, -2), unsqueeze(origin, -1)), unsqueeze(x, -1))
@@ -195,8 +195,8 @@ func secular(d, z *uop.UOp, from distance) (origin, x *uop.UOp) {
 // (s, n, n), all in the given order.
 type update struct{ origin, x, poles, z, distance *uop.UOp }
 
-// updated is the rank-one update of a diagonal matrix d (s, n) by weights z (s, n). Equal values are moved apart by a rounding error of a
-// matrix whose greatest element is near 1, and smaller weights are raised to it.
+// updated is the rank-one update of a diagonal matrix d (s, n) by weights z (s, n). Equal values are moved apart by a rounding error of a matrix
+// whose greatest element is near 1, and weights below such an error are raised to it.
 func updated(d, z *uop.UOp, from distance) update {
 	n := d.Shape()[1].N
 	_, digits := d.DType.FloatInfo()
@@ -256,7 +256,7 @@ func banded(diagonal, below *uop.UOp) *uop.UOp {
 	return where(eq(rows, columns), unsqueeze(diagonal, -2), where(next, unsqueeze(below, -2), 0)).ContiguousOp()
 }
 
-// conquered are the eigenvalues (s, n), ascending, and eigenvectors of tridiagonal matrices with diagonals d (s, n) and e beside them.
+// conquered are the eigenvalues (s, n), ascending, and eigenvectors of tridiagonal matrices with diagonals d and off-diagonals e, both (s, n).
 func conquered(d, e *uop.UOp) (values, vectors *uop.UOp) {
 	stack, n, _ := sizes(unsqueeze(d, -1))
 	count, size := leaves(n)
@@ -312,7 +312,7 @@ func eighDivided(a *uop.UOp) (values, vectors *uop.UOp) {
 	return mul(values, squeeze(scale, -1)), allReflected(vectors, t.columns)
 }
 
-// allReflected are the columns of x (s, n, n) after the reflections of panels, the last ones first.
+// allReflected applies the reflections of panels to the columns of x (s, n, n), the last panel first.
 func allReflected(x *uop.UOp, panels []panel) *uop.UOp {
 	n := x.Shape()[1].N
 	for _, by := range slices.Backward(panels) {

@@ -74,7 +74,7 @@ func average(x, before *uop.UOp, decay any) *uop.UOp {
 	return add(mul(before, decay), mul(x, oneMinus(decay)))
 }
 
-// unbiased is an average that began at zero without its bias: x / (1 - decay^count), ahead steps later.
+// unbiased corrects the bias of an average that began at zero: x / (1 - decay^(count + ahead)).
 func (u *updating) unbiased(x *uop.UOp, decay string, ahead int) *uop.UOp {
 	power := u.powers[decay]
 	if power == nil {
@@ -83,7 +83,7 @@ func (u *updating) unbiased(x *uop.UOp, decay string, ahead int) *uop.UOp {
 	return mul(x, cast(div(1.0, sub(1, power)), x.DType))
 }
 
-// power is a decay to the power of the number of steps, with all its digits: 1 minus it is small at first.
+// power is decay^(count + ahead), computed accurately: 1 minus it is small in the first steps.
 func (u *updating) power(decay string, ahead int) *uop.UOp {
 	count := cast(add(u.count, ahead), uop.LeastUpper(uop.Float32, u.g.DType))
 	return accuratePow(u.of(decay), count)
@@ -108,7 +108,8 @@ func (u *updating) over(m, v *uop.UOp) *uop.UOp {
 // rsqrtPositive is 1 / sqrt(x + eps) where x > 0, 0 elsewhere.
 func rsqrtPositive(x *uop.UOp, eps any) *uop.UOp { return where(gt(x, 0), rsqrt(add(x, eps)), 0.0) }
 
-// moments is the family of Adam: the first moment of b1 over the root of a second one of b2. second is what its average is of.
+// moments is the family of Adam: the first moment, which decays by b1, over the root of a second moment, which decays by b2. second gives the new
+// second moment.
 func moments(second func(u *updating, m *uop.UOp) *uop.UOp) func(u *updating) *uop.UOp {
 	return func(u *updating) *uop.UOp {
 		m := u.mean(0, u.g, "b1")
@@ -119,7 +120,7 @@ func moments(second func(u *updating, m *uop.UOp) *uop.UOp) func(u *updating) *u
 
 func squares(u *updating, _ *uop.UOp) *uop.UOp { return u.mean(1, square(u.g), "b2") }
 
-// deviation is g over the root of the average of squares, without the square of the average if that is kept, too.
+// deviation is g over the root of the average of squares, or over the standard deviation if the state has the average of g, too.
 func deviation(u *updating) *uop.UOp {
 	last := len(u.state) - 1
 	if last == 1 {

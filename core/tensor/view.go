@@ -10,7 +10,7 @@ import (
 // each at most once. ok is false otherwise.
 func viewChain(x, base *uop.UOp) (chain []*uop.UOp, ok bool) { return viewChainIn(nil, x, base) }
 
-// viewChainIn is viewChain in memory that is there.
+// viewChainIn is viewChain that appends to chain.
 func viewChainIn(chain []*uop.UOp, x, base *uop.UOp) ([]*uop.UOp, bool) {
 	for ; x != base; x = x.Src[0] {
 		switch {
@@ -143,7 +143,7 @@ func back(u, x *uop.UOp) *uop.UOp {
 // assignView writes v, of the view's shape, through a view of a buffer.
 func assignView(chain []*uop.UOp, base, v *uop.UOp) *uop.UOp {
 	if reads(v, base) {
-		// A repeated element cannot be assigned to.
+		// The value is stored before the buffer is written, as it reads the old contents.
 		v = v.F(uop.Contiguous, nil, nil)
 	}
 	target := base
@@ -160,7 +160,7 @@ func assignView(chain []*uop.UOp, base, v *uop.UOp) *uop.UOp {
 	return target.AssignTo(bitcast(v, base.DType))
 }
 
-// reads reports whether v is computed from a buffer without another one in between.
+// reads reports whether v reads base directly, with no CONTIGUOUS value in between.
 func reads(v, base *uop.UOp) bool {
 	found := false
 	v.ToposortGated(func(u *uop.UOp) bool {

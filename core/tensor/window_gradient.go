@@ -102,8 +102,8 @@ func (s stated) Linear() bool {
 // Shares reports whether the value is taken from the second source where the third one is computed anyway (schedule.Sharing).
 func (s stated) Shares() bool { return s.rule == gradientOfShared }
 
-// IsLate reports whether the value is computed by a network of comparisons, by SORT, or in parts (schedule.Late). GPUs, which run no iterations in
-// order, sort by networks wherever they can.
+// IsLate reports whether another expression of the sources replaces the value when the request is scheduled (schedule.Late): a network of
+// comparisons, SORT, or a computation in parts. GPUs, which run no iterations in order, sort by networks wherever they can.
 func (s stated) IsLate(u *uop.UOp, target uop.Target) bool {
 	switch s.rule {
 	case sortedByNetwork, passesOfTransform, positionsOfMost, keysOfRanks:
@@ -119,7 +119,7 @@ func (s stated) IsLate(u *uop.UOp, target uop.Target) bool {
 	return false
 }
 
-// Late is that expression. Keys and their positions are sorted once.
+// Late is the expression of IsLate. made keeps both results of a sort, keys and positions, so that it is done once.
 func (s stated) Late(u *uop.UOp, target uop.Target, made map[*uop.UOp][]*uop.UOp) *uop.UOp {
 	switch s.rule {
 	case passesOfTransform:
@@ -253,7 +253,7 @@ func (s stated) Gradient(g, u *uop.UOp) []*uop.UOp {
 	return []*uop.UOp{nil, g}
 }
 
-// Expression is what has the gradient, where that is made of the unrolled steps of a loop.
+// Expression is an expression of the sources to differentiate instead of the value of a loop: its unrolled steps (gradient.Deferred).
 func (s stated) Expression(of []*uop.UOp) *uop.UOp {
 	last := len(of) - 1
 	switch s.rule {
@@ -273,7 +273,7 @@ func customGradient(rule statedRule, value *uop.UOp, of []*uop.UOp, numbers ...[
 	return known(rule, value, of, numbers...)
 }
 
-// known is a value with the name of a function of its inputs.
+// known is a value that is named as the function, with numbers, of its inputs (gradient.Named).
 func known(rule statedRule, value *uop.UOp, of []*uop.UOp, numbers ...[]int64) *uop.UOp {
 	if asTinygrad(value) {
 		return value
@@ -290,7 +290,7 @@ func differentiatedAs(value, as *uop.UOp) *uop.UOp {
 	return customGradient(gradientOfOther, value, []*uop.UOp{as})
 }
 
-// valueAlone is a value that takes less time than the same value as another expression, unless what that needs is computed anyway.
+// valueAlone is a value that takes less time than the expression as of the same value, unless needs, which that expression reads, is computed anyway.
 func valueAlone(value, as, needs *uop.UOp) *uop.UOp {
 	return value.Graph().New(uop.CustomGradient, value.DType, []*uop.UOp{value, as, needs}, stated{rule: gradientOfShared}, nil)
 }
@@ -300,7 +300,7 @@ func windows(x *uop.UOp, kernel, stride, dilation []int64) *uop.UOp {
 	return customGradient(gradientOfWindows, pool(x, kernel, stride, dilation), []*uop.UOp{x}, kernel, stride, dilation)
 }
 
-// statedNumbers are the numbers of a stated gradient, n in a list.
+// statedNumbers are the numbers of a stated gradient, cut into lists of n.
 func statedNumbers(u *uop.UOp, n int) [][]int64 {
 	var out [][]int64
 	for part := range slices.Chunk(u.Arg.(stated).numbers, n) {
@@ -313,8 +313,8 @@ func statedNumbers(u *uop.UOp, n int) [][]int64 {
 	return out
 }
 
-// phases describes how windows reach the elements of an axis: element q*stride+r is tap t*stride+r of window q-t. The first parts
-// r have taps t each; the other elements up to the stride are in no window.
+// phases says which windows contain an element of an axis: element q*stride+r is tap t*stride+r of window q-t. For r < parts there are taps such t;
+// the other elements up to the stride are in no window.
 type phases struct {
 	stride, parts, taps int64
 	dilation            int64 // of the taps
@@ -408,10 +408,11 @@ func sumOfDiagonals(g *uop.UOp, lead int, ps []phases) *uop.UOp {
 	return g
 }
 
-// fewTaps is up to how many taps of an element are added one by one, in their order: each is then read where it lies, not by remainders.
+// Up to fewTaps taps of an element are added one by one, in their order: each is then read by strides, without remainders in its indices.
 const fewTaps = 9
 
-// sumOfTaps is that sum tap by tap. Each tap is a view of its own: one that several of them see would be stored, but for one that repeats elements.
+// sumOfTaps is the sum of sumOfDiagonals, tap by tap. Each tap is a view of its own: a view that several taps share would be stored, unless it
+// repeats elements.
 func sumOfTaps(g *uop.UOp, lead int, ps []phases) *uop.UOp {
 	n := len(ps)
 	if repeats(g) {
@@ -503,7 +504,7 @@ type convolution struct {
 	groups           int64
 }
 
-// of reports whether y is the convolution of x with weight, or its first elements along each axis.
+// of is y, the convolution of x with weight or its first elements along each axis, with the gradient of a convolution.
 func (c convolution) of(x, weight, y *uop.UOp) *uop.UOp {
 	return customGradient(gradientOfConvolution, y, []*uop.UOp{x, weight}, c.stride, c.dilation, []int64{c.groups})
 }
@@ -514,8 +515,8 @@ func (c convolution) apply(x, weight *uop.UOp, out []int64) *uop.UOp {
 	return c.of(x, weight, correlate(c.windows(c.stored(x, weight), kernel, out), weight, c.groups))
 }
 
-// stored is an input, in memory with its padding where each channel has strided windows of its own. They are loaded many times, and vectors
-// of elements that are no neighbours take several times as long if each has to be asked whether it is padding.
+// stored is an input, in memory with its padding if each channel has windows of its own and a stride. Windows are loaded many times, and a vector of
+// strided elements takes several times as long to load if a mask has to leave out padding.
 func (c convolution) stored(x, weight *uop.UOp) *uop.UOp {
 	if x.Op != uop.Pad || !weight.Shape()[1].IsNum(1) || slices.Max(c.stride) == 1 {
 		return x
@@ -541,8 +542,8 @@ func (c convolution) windows(x *uop.UOp, kernel, out []int64) *uop.UOp {
 	return permute(y, slices.Concat(order[:2], order[n:], order[2:n]))
 }
 
-// backToInput is the gradient of an input of shape xs: a convolution of the padded gradient with the weights. Their taps are split by phase of the stride, as if each
-// phase were a channel.
+// backToInput is the gradient of an input of shape xs: a convolution of the padded gradient with the weights. Their taps are split by phase of the
+// stride, as if each phase were a channel.
 func (c convolution) backToInput(g *uop.UOp, xs uop.Shape, weight *uop.UOp) *uop.UOp {
 	ws := weight.Shape()
 	n := len(xs) - 2
@@ -632,8 +633,7 @@ const (
 	vectorChannels = 16
 )
 
-// partsOfBatch is the number of parts into which the batch is split for the gradient of weights: the operands of a part stay in
-// the caches.
+// partsOfBatch is the number of parts into which the batch is split for the gradient of weights: the operands of a part stay in the caches.
 func (c convolution) partsOfBatch(g *uop.UOp) int64 {
 	s := g.Shape()
 	steps := s[2:].Numel().N
