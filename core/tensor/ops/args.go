@@ -20,15 +20,15 @@ type Args struct {
 	Graph *uop.Graph
 	X     *uop.UOp
 	Xs    []*uop.UOp
-	// values are by parameter; nil is one that is not given.
+	// values are the arguments in the order of the parameters; nil is one that is not given.
 	values []any
 	// Seed takes words of the random stream: a tensor of three uint32.
 	Seed func(words uint64) (*uop.UOp, error)
 	// Value computes a tensor of one element, for operations whose result's shape depends on values.
 	Value func(x *uop.UOp) (uop.Const, error)
-	// Computed computes a tensor, which stays in memory for the results; nil where results are nodes of given ones alone.
+	// Computed computes a tensor now, and keeps it in memory for the results; nil where results have to be expressions of the given tensors.
 	Computed func(x *uop.UOp) (*uop.UOp, error)
-	// Elements are for checks of positions and classes; nil if nobody knows them.
+	// Elements gives what is in memory, for checks of positions and class numbers; nil if that is not known.
 	Elements Elements
 	// Training: dropout drops.
 	Training bool
@@ -216,7 +216,7 @@ var expected = map[Kind]string{
 	NewShape: "sizes", Pairs: "two integers for each axis", Items: "an index", Sizes: "sizes by name", IntsOrText: "integers or a text",
 }
 
-// expected is the kind of a parameter in errors. Not all that count as axes do, from the end too, are axes.
+// expected is the kind of a parameter in errors. obj has the kind Axes, as its numbers may count from the end, but they are no axes.
 func (p *Param) expected() string {
 	if p.Kind == Axes && p.Name == "obj" {
 		return expected[Ints]
@@ -256,7 +256,7 @@ func (op *Op) Call(g *uop.Graph) *Args {
 	return a
 }
 
-// Begin is Call in a place that is used again.
+// Begin is Call that reuses the memory of a.
 func (op *Op) Begin(a *Args, g *uop.Graph) {
 	n := len(op.Params)
 	values := slices.Grow(a.values[:0], n)[:n]
@@ -281,7 +281,7 @@ func (a *Args) Results() ([]*uop.UOp, error) {
 	return results, a.op.named(err)
 }
 
-// argumentNames are the possible names in descriptions of an argument that core/tensor calls otherwise.
+// argumentNames maps the names of arguments in core/tensor to the names that they may have in descriptions of operations.
 var argumentNames = map[string][]string{
 	"a":           {"x"},
 	"axes":        {"axis"},
@@ -308,8 +308,8 @@ var argumentNames = map[string][]string{
 	"xs":          {"tensors"},
 }
 
-// named is an error of core/tensor in the names of an operation's parameters. An error of the operands of a composition concerns all
-// operands of the operation.
+// named translates an error of core/tensor to the names of an operation's parameters. An error of the operands of a composition concerns all operands
+// of the operation.
 func (op *Op) named(err error) error {
 	e, ok := err.(*tensor.Error)
 	if own, here := err.(*Error); here {
@@ -537,7 +537,7 @@ func (a *Args) greatest(x *uop.UOp) (uop.Const, error) {
 	return a.Value(most)
 }
 
-// leastRanged is from how many integers on the time that their range takes to find is less than that of sorting them by more digits.
+// leastRanged is the number of integers from which finding their range takes less time than sorting them by all digits of their type.
 const leastRanged = 1 << 12
 
 // order are the positions that sort the elements of X: integers by as many digits as their range has.
@@ -602,7 +602,7 @@ func (a *Args) distinct(x *uop.UOp, equalNaN bool) (*uop.UOp, error) {
 // count computes how many elements of a tensor are not 0.
 func (a *Args) count(x *uop.UOp) (int64, error) { return Count(x, a.Value) }
 
-// computed is a tensor that is needed for a value and for the results, if possible computed once.
+// computed computes a tensor, if possible, that both a value and the results need, so that it is computed once.
 func (a *Args) computed(x *uop.UOp, err error) (*uop.UOp, error) {
 	if err != nil || a.Computed == nil || x.Shape().MaxNumel() == 0 {
 		return x, err

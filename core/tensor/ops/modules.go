@@ -43,7 +43,7 @@ other samples are equal to rounding, but for poisson with lam of 10 and more and
 	}
 })
 
-// functionsOf are the functions by their names of each module, and the rules of optim.
+// functionsOf gives the functions of each module by their names, and the rules of optim.
 var functionsOf = map[string]func() map[string]*Op{
 	"random": named(keyed), "lax": named(laxOps), "special": named(specialOps), "linalg": named(linalgOps), "fft": named(fftOps),
 	"numpy": named(numpyOps), "optim": named(rules),
@@ -98,8 +98,8 @@ func sampler(name, params, doc string, draw func(a *Args) (*uop.UOp, error)) Op 
 	return method("random."+name, params, doc, draw)
 }
 
-// distribution is a function of random behind which tensor.Samplers has the distribution. Its parameters, tensors or numbers, stand behind
-// the shape, by default the one that they broadcast to.
+// distribution is a function of random that draws from a distribution of tensor.Samplers. The parameters of the distribution, tensors or numbers,
+// come before the shape, which by default is the one that they broadcast to.
 func distribution(name, params, doc string) Op {
 	takes := shaped + ofType
 	if params != "" {

@@ -20,7 +20,7 @@ type Class struct {
 	Params []Param
 	// Make makes the weights of a layer, nil for one that is left out, or checks the settings of an optimizer.
 	Make *Op
-	// Weights are the names of what Make makes; the last ones, as many as Buffers, are no parameters.
+	// Weights are the names of the tensors that Make makes; the last ones, as many as Buffers, are not parameters.
 	Weights []Weight
 	Buffers int
 	// Forward calls a layer; it takes weights and settings by their names. Of a schedule it computes the rate from the first one.
@@ -84,7 +84,7 @@ func Callable() []*Op {
 	return all
 }
 
-// FindCallable returns the description of one of these.
+// FindCallable returns the description of one of the operations of Callable.
 func FindCallable(name string) (*Op, bool) {
 	if op, found := Find(name); found {
 		return op, true
@@ -97,7 +97,7 @@ func FindCallable(name string) (*Op, bool) {
 	return nil, false
 }
 
-// ofClasses are the operations of classes.
+// ofClasses are the operations that make the objects of classes, and that call them.
 func ofClasses() (all []*Op) {
 	for _, group := range Classes {
 		for i := range group.Classes {

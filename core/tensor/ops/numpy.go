@@ -205,7 +205,7 @@ func (a *Args) fill() any {
 
 const (
 	bySize   = "size int? [0,], fill_value number?"
-	ofSets   = "ar2 tensor, assume_unique bool = false, " + bySize // nothing is won by elements that are distinct already
+	ofSets   = "ar2 tensor, assume_unique bool = false, " + bySize // assume_unique saves no work
 	joinsNaN = ", equal_nan bool = false"
 )
 
@@ -215,7 +215,7 @@ func (a *Args) uniques(x *uop.UOp, equalNaN bool) ([]*uop.UOp, error) {
 	a.X = x
 	defer func() { a.X = outer }()
 	find := a.order
-	if a.given("size") { // no value is needed
+	if a.given("size") { // the number of results is known without values
 		find = func() (*uop.UOp, error) { return tensor.Order(x) }
 	}
 	order, err := find()

@@ -82,7 +82,8 @@ Coefficients of 0 at both ends are cut off, for which p is computed; the last on
 	)
 }
 
-// polyRoots are the roots of a polynomial, with zeros for coefficients of 0 at the end, if these and those in front are cut off.
+// polyRoots are the roots of a polynomial. With strip_zeros, coefficients of 0 in front and at the end are cut off; each one at the end is a root of
+// 0.
 func (a *Args) polyRoots() (*uop.UOp, error) {
 	if !a.bool("strip_zeros") || len(a.X.Shape()) != 1 {
 		return tensor.PolyRoots(a.X)

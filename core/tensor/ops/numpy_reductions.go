@@ -22,15 +22,15 @@ const (
 
 func reducing(name, doc string, f reduction) Op { return inNumpy(name, overAxes, doc, reduced(f)) }
 
-// folding is a reduction by an operation of two elements. Elements that do not count become neutral ones: initial, where the operation has
-// none (nil).
+// folding is a reduction by an operation of two elements. Elements that where leaves out become the neutral element of the operation, or initial if
+// it has none (nil).
 func folding(name, params, doc string, neutral func(x *uop.UOp) *uop.Const, reduce func(a *Args) (*uop.UOp, error), combine two) Op {
 	return inNumpy(name, params+fromInitial, doc+overInitial, func(a *Args) (*uop.UOp, error) {
 		if err := a.castX(); err != nil {
 			return nil, err
 		}
 		n := neutral(a.X)
-		// The greatest and the least element have none, or NaN.
+		// The greatest and the least element have no neutral element, or NaN if NaN is left out.
 		if found := n == nil || n.IsFloat(); found && !a.given("initial") {
 			if err := a.needElements(); err != nil {
 				return nil, err
@@ -65,7 +65,7 @@ func folding(name, params, doc string, neutral func(x *uop.UOp) *uop.Const, redu
 	})
 }
 
-// counted is x with a neutral element in place of those that do not count.
+// counted is x with a neutral element in place of the elements that where leaves out.
 func (a *Args) counted(neutral uop.Const) (*uop.UOp, error) {
 	mask, err := a.mask()
 	if err != nil {
@@ -111,7 +111,7 @@ func (a *Args) mask() (*uop.UOp, error) {
 	return r, nil
 }
 
-// neverEmpty is x with a neutral element along the reduced axes that have none.
+// neverEmpty pads the reduced axes of x that have no elements with one neutral element.
 func (a *Args) neverEmpty(neutral uop.Const) (*uop.UOp, error) {
 	pairs, empty := a.emptyAxes()
 	if !empty {
@@ -120,7 +120,7 @@ func (a *Args) neverEmpty(neutral uop.Const) (*uop.UOp, error) {
 	return tensor.Pad(a.X, pairs, held(a.X, neutral))
 }
 
-// emptyAxes are pads by one element of the reduced axes that have none, and whether there are such axes.
+// emptyAxes gives the padding by one element of the reduced axes that have no elements, and whether there are such axes.
 func (a *Args) emptyAxes() (pairs []uop.Pair, empty bool) {
 	s, axes := a.X.Shape(), a.axes("axis")
 	pairs = make([]uop.Pair, len(s))
@@ -141,7 +141,7 @@ func (a *Args) emptyAxes() (pairs []uop.Pair, empty bool) {
 	return pairs, empty
 }
 
-// needElements fails for a greatest or least element of none.
+// needElements is an error if the greatest or the least of no elements is asked for.
 func (a *Args) needElements() error {
 	pairs, empty := a.emptyAxes()
 	for i, p := range pairs {
@@ -159,7 +159,7 @@ func always(v uop.Const) func(x *uop.UOp) *uop.Const { return func(*uop.UOp) *uo
 
 func noNeutral(*uop.UOp) *uop.Const { return nil }
 
-// neutralNaN is NaN for reductions that leave it out; integers have none.
+// neutralNaN is the neutral element of reductions that leave out NaN: NaN for floats, none for integers.
 func neutralNaN(x *uop.UOp) *uop.Const {
 	if !x.DType.IsFloat() {
 		return nil
@@ -230,7 +230,7 @@ func moment(name, params, doc string, whole func(a *Args) (*uop.UOp, error)) Op 
 	})
 }
 
-// correction is what the count is lessened by; ddof is NumPy's name of it.
+// correction is subtracted from the count; ddof is NumPy's name of it.
 func (a *Args) correction() float64 {
 	if a.given("ddof") {
 		return a.float("ddof")

@@ -9,7 +9,7 @@ import (
 	"polygrad/core/uop"
 )
 
-// Elements are the elements of a buffer that is in memory; ok is false if nobody knows them.
+// Elements returns the elements of a buffer if they are in memory; otherwise ok is false.
 type Elements func(buffer *uop.UOp) (elements []byte, ok bool)
 
 // classes checks class numbers that are in memory: one that does not exist would count as predicted perfectly. ignore is a number that
@@ -83,7 +83,7 @@ func sizeOf(x *uop.UOp, axis int) (n int64, ok bool) {
 // outside finds an element of an integer tensor that is neither from least to most nor ignored, if they are in memory.
 func (e Elements) outside(x *uop.UOp, least, most int64, ignore ...int64) (wrong int64, found bool) {
 	if x.Graph().IsAsTinygrad() {
-		return 0, false // there they give 0, or are written nowhere
+		return 0, false // in this form they give 0, or are written nowhere
 	}
 	buffer := tensor.ShownBuffer(x)
 	if e == nil || buffer == nil || !x.DType.IsInt() {
@@ -122,7 +122,7 @@ type strided struct {
 	offset         int64
 }
 
-// span is the integers from least to least + size, and those of others.
+// span is a set of integers: those from least to least + size, and others.
 type span struct {
 	least  int64
 	size   uint64
@@ -145,7 +145,7 @@ func of[S, U integer](signed bool) func(strided, span) (int64, bool) {
 func firstOutside[T integer](v strided, s span) (int64, bool) {
 	var item T
 	elements := unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(v.memory))), len(v.memory)/int(unsafe.Sizeof(item)))
-	// Axes that follow each other in memory are one.
+	// Axes that are contiguous in memory become one.
 	sizes, strides := []int64{1}, []int64{1}
 	for i, n := range v.sizes {
 		last := len(sizes) - 1
