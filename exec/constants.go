@@ -25,7 +25,7 @@ type kept struct {
 func (p *plan) findConstants(sizes []int64, outs [][]int) *constants {
 	varies := make([]bool, len(p.launches))
 	users := make([][]int, p.slots) // launches
-	var changed []int               // slots whose values vary, or whose memory is somebody else's
+	var changed []int               // slots whose values vary, or whose memory is the caller's
 	for i := range p.launches {
 		l := &p.launches[i]
 		for _, s := range l.slots {
@@ -78,8 +78,9 @@ func (p *plan) findConstants(sizes []int64, outs [][]int) *constants {
 	return c
 }
 
-// keptFor finds the memory of the kept values for a run, nil if it computes all values; it does so the first time, for many plans run
-// once only. near are the addresses of the inputs, for devices that reach so far and no further.
+// keptFor sets the memory of the kept values for a run. The first run keeps nothing, as many plans run only once; the second one fills the memory,
+// and later ones leave out the kernels that do. near is the address range of the inputs: on a device with limited reach nothing is kept too far from
+// it.
 func (p *plan) keptFor(r *run, near span) error {
 	c := p.constants
 	if c == nil {

@@ -13,7 +13,7 @@ import (
 // Kernels with a type that the device lacks run on the host (hostkernels.go). Values of such types are materialised where they are cast to
 // another type, so that the corrections of Adam, a few float64, do not move the whole update to the host.
 
-// storeMissingTypes gives the values memory of their own that are computed of types that a target lacks.
+// storeMissingTypes stores the values that are computed from types that a target lacks, each in a buffer of its own.
 func storeMissingTypes(root *uop.UOp, t *lower.Target) *uop.UOp {
 	if t == nil || len(t.Missing) == 0 {
 		return root

@@ -24,9 +24,9 @@ func (e *Executor) schedule(root *uop.UOp) (*schedule.Schedule, error) {
 // shapeKeeper is a device whose kernels store values in their shapes, not as one axis.
 type shapeKeeper interface{ KeepsShapes() bool }
 
-// cut cuts a request into kernels of at most so many buffers (0 for any number), fused if fusion is not nil, which store
-// values in their shapes if shapes is set. Devices without fusion, and GPUs, may have several work items to a kernel, which iterations of a
-// loop in order could not wait for.
+// cut cuts a request into kernels of at most so many buffers (0 for any number), fused if fusion is not nil, which store values in their shapes if
+// shapes is set. Kernels of devices without fusion, and of GPUs, may have several work items: a loop does not become one kernel there, as an
+// iteration could not wait for all work items of the one before it.
 func cut(root *uop.UOp, target *lower.Target, fusion *fuse.Options, buffers int, shapes bool) (*schedule.Schedule, error) {
 	return schedule.Repeated(schedule.Expand(root, fusion.Target()), func(root *uop.UOp) (*schedule.Schedule, error) {
 		root = storeMissingTypes(root, target)

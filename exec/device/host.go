@@ -32,7 +32,7 @@ func AllocateNear(hint uintptr, bytes int64) (Buffer, error) {
 		return Buffer{}, err
 	}
 	p := unsafe.Add(pages.Pointer(at), margin)
-	*(*byte)(unsafe.Add(p, bytes)) = 0 // there is a page behind it only once that was written to
+	*(*byte)(unsafe.Add(p, bytes)) = 0 // the system maps the page behind the buffer only when it is written to
 	return At(p), nil
 }
 

@@ -187,7 +187,7 @@ func (k *Kernel) newFrame(bufs []unsafe.Pointer, vars []int64) *frame {
 	return f
 }
 
-// alloc is memory for an array, filled with an improbable value: ones.
+// alloc is memory for an array, filled with an improbable value: all bits are 1.
 func (a *array) alloc() pointer {
 	mem := slices.Repeat([]uint64{^uint64(0)}, int((a.size*int64(a.elem.Itemsize())+7)/8+1))
 	return pointer{base: unsafe.Pointer(&mem[0]), size: a.size, elem: a.elem, live: true}

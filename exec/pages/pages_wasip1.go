@@ -31,7 +31,7 @@ var free struct {
 	ranges []idle
 }
 
-// Reserve returns n bytes of zeroed memory. It lies where it lies: hints are of no use.
+// Reserve returns n bytes of zeroed memory; the hint is ignored.
 func Reserve(_, n uintptr) (uintptr, error) {
 	n = ranged(n)
 	for {

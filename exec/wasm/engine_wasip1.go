@@ -120,8 +120,8 @@ const (
 	firstSetup = 1. / 4
 )
 
-// firstRun is in how many pieces a kernel runs for the first time. An engine begins with code that it made in a hurry, ten times as
-// slow, and makes better code of what runs long meanwhile, which the next call gets.
+// firstRun is the number of pieces in which a kernel runs for the first time. An engine begins with baseline code, ten times as slow, and compiles
+// long-running functions to better code meanwhile, which the next call uses.
 func firstRun(k *render.Kernel) int {
 	n := int(min(k.Items, maxPieces))
 	if k.Setup > 0 {

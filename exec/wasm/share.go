@@ -13,8 +13,8 @@ const (
 	flopsPerNs, bytesPerNs = 10, 10
 )
 
-// share is how many of the threads share a run, and in how many pieces each does its part of the work items: no more than
-// the setup of each allows.
+// share is the number of threads that share a run, and the number of pieces in which each does its part of the work items, which the setup of each
+// piece limits.
 func share(items int64, threads int, flops, bytes, setup float64) (n, pieces int) {
 	took := time.Duration(max(flops/flopsPerNs, bytes/bytesPerNs)) * time.Nanosecond
 	n = int(min(int64(threads), items))

@@ -30,7 +30,7 @@ var pool struct {
 	done  padded[atomic.Uint32] // pieces of the run that are finished
 	busy  atomic.Bool           // somebody's run has the pool
 	parts atomic.Uint32
-	// waiting says that the caller sleeps until all pieces are done, sleepers how many workers do until a run comes.
+	// waiting says that the caller sleeps until all pieces are done; sleepers is the number of workers that sleep until a run comes.
 	waiting  atomic.Bool
 	sleepers padded[atomic.Int32]
 	// left are the pieces of each part that nobody has taken; see wordOf.
@@ -69,7 +69,7 @@ func take(part, run uint32) (piece uint32, ok bool) {
 	}
 }
 
-// begin is where share i of n equal ones of the count from first on begins.
+// begin is the first item of part i when count items from first on are divided into n parts, as equal as possible.
 func begin(first, count, n, i int64) int64 {
 	return first + count/n*i + min(i, count%n)
 }

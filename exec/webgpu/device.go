@@ -88,10 +88,10 @@ type limits struct {
 	f16, subgroups bool
 }
 
-// Limits of a workgroup up to which more serves: other workgroups wait for a processor's memory meanwhile.
+// Workgroups are not made larger than this, even if the adapter permits it: a larger one keeps others waiting for the memory of its processor.
 const mostInvocations, mostShared = 256, 32 << 10
 
-// llvmpipeIterations is after how many iterations of all of its loops llvmpipe ends each of them in an invocation, without an error.
+// llvmpipeIterations is the number of iterations, over all loops of an invocation, after which llvmpipe ends each of these loops, without an error.
 const llvmpipeIterations = 65535
 
 // Device is the device "webgpu". If its adapter is lost, another one is opened at the next use: programs go on, memory has no contents.

@@ -70,7 +70,8 @@ func (d *Device) Lend(b device.Buffer) (uintptr, error) {
 	return a.lend(of.object), nil
 }
 
-// whole is the block of an allocation, which leaves the pool, or instead of a part of a slab a buffer with the same contents. The allocation is locked.
+// whole makes the block of an allocation a buffer that nothing else uses: a buffer leaves the pool, a part of a slab is copied to a buffer of its
+// own. The allocation is locked.
 func (m *allocation) whole(b *block) (*block, error) {
 	if b.slab == nil {
 		m.a.pool.leave(b)

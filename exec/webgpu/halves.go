@@ -11,8 +11,9 @@ import (
 	"polygrad/render/wgsl"
 )
 
-// Arrays of f16 save atomic operations on parts of words. What is stored to them is rounded before, but the standard lets conversions take
-// subnormal numbers for 0 and make anything of infinities, so an adapter is asked for all numbers before its arrays are used.
+// Elements of arrays of f16 need no atomic operations, unlike halves that are parts of words. What is stored to them is rounded before, but the
+// standard lets conversions flush subnormal numbers to 0 and make anything of infinities, so all 2^16 numbers are tested on an adapter before its
+// arrays are used.
 
 // halvesKnown records whether an adapter converts all numbers of f16 exactly.
 type halvesKnown struct {

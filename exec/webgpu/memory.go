@@ -37,7 +37,8 @@ type pool struct {
 	idle  map[int64][]*block // by size
 	bytes int64              // of all idle ones
 	limit int64
-	// used are the bytes of the blocks that were taken, most their maximum in this period of so many taken blocks, before that in the last one.
+	// used is the size of the blocks in use, most its maximum in this period, before its maximum in the last one. taken counts the blocks that were
+	// taken in this period.
 	used, most, before int64
 	taken              int
 }
@@ -45,10 +46,10 @@ type pool struct {
 // period is the number of blocks of a period.
 const period = 1000
 
-// mayKeep is the most idle memory: a part of the caches, but what a program has used at once lately, it may use again.
+// mayKeep is the limit of idle memory: the cache's share, or more if the program has lately used more at once than now, as it may do so again.
 func (p *pool) mayKeep() int64 { return max(p.limit, max(p.most, p.before)-p.used) }
 
-// enter counts a block that is taken.
+// enter counts a block as in use.
 func (p *pool) enter(b *block) {
 	if p.taken++; p.taken == period {
 		p.taken, p.before, p.most = 0, p.most, p.used
@@ -57,7 +58,7 @@ func (p *pool) enter(b *block) {
 	p.most = max(p.most, p.used)
 }
 
-// leave ends that a block is counted that does not come back.
+// leave stops counting a block that does not come back to the pool.
 func (p *pool) leave(b *block) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

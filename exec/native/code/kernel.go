@@ -50,7 +50,7 @@ type Kernel struct {
 	vars    int
 	memory  uintptr // bytes of frame and scratch memory
 	calls   bool
-	// whole: a thread does its items in one call.
+	// whole: a thread does its items in one call, as each call would repeat the setup or fill scratch memory again.
 	whole  bool
 	cost   cost
 	loaded *loaded

@@ -26,7 +26,7 @@ type Sorting struct {
 	Vector int
 }
 
-// SortKind are kinds of numbers, unsigned ones otherwise, and their order; NaN is the greatest number.
+// SortKind is the kind of numbers, unsigned ones if neither floats nor signed, and their order; NaN is the greatest number.
 type SortKind uint32
 
 const (
@@ -66,7 +66,7 @@ func (s Sorting) Specs() ([]Spec, error) {
 	return out, nil
 }
 
-// parts are those that threads share a row by: with more than two, some more, as they differ in size.
+// parts is the number of parts of a row that threads share: for more than two threads twice as many as threads, as parts differ in size.
 func (s Sorting) parts() int64 {
 	if threads <= 2 {
 		return 2
@@ -74,7 +74,7 @@ func (s Sorting) parts() int64 {
 	return int64(min(2*threads, C.POLY_MOST_PARTS))
 }
 
-// call is code that calls a function with four more arguments: that of rows, or of a step of threads that share one.
+// call is machine code that calls the C function of sorts with four more arguments: for whole rows, or for one step of a row that threads share.
 func (s Sorting) call(shared, step int) []byte {
 	entry := C.poly_native_sort_address(C.int(s.Vector), C.int(s.Bytes), C.int(shared))
 	// mov rsi, length; mov edx, kind; mov ecx, parts; mov r8d, step; mov rax, entry; jmp rax
@@ -86,7 +86,7 @@ func (s Sorting) call(shared, step int) []byte {
 	return append(text, 0xff, 0xe0)
 }
 
-// Shared sorts rows that threads share: each counts what belongs to each part in its share of a row, and moves it there, then sorts a part.
+// Shared sorts rows that threads share: each thread counts the elements of each part in its share of a row and moves them there, then sorts a part.
 type Shared struct {
 	of    Sorting
 	steps []*Kernel
