@@ -60,7 +60,7 @@ func (a *arena) release() {
 	runtime.KeepAlive(a)
 }
 
-// within reports whether the beginnings of the arena and of near lie within reach.
+// within reports whether near and the first bytes of the arena lie in a range of reach bytes.
 func (a *arena) within(bytes int64, near span, reach uintptr) bool {
 	return near.hi == 0 || near.with(a.base, bytes).size() <= reach
 }

@@ -19,8 +19,8 @@ import (
 // CPU is the name of the device that runs kernels on the host.
 const CPU = "cpu"
 
-// Named is the value of POLY_DEVICE for the name of a device: that of the environment, or else the default, for the empty name; the same for CPU,
-// unless that is a GPU.
+// Named is the value of POLY_DEVICE that a name stands for: for the empty name the setting of the environment or its default; for CPU the same, but
+// the default if the setting is the GPU; other names stand for themselves.
 func Named(name string) string {
 	if name != "" && name != CPU {
 		return name
@@ -56,8 +56,8 @@ func Open(name string) (*Executor, error) {
 	return New(d), nil
 }
 
-// GiveGPU has kernels of GPUs run on a device of the program from now on, by its handles: of the file of a library that the program has loaded. Without
-// one (gpu is 0) they run on one of the library's choice. open is Open, or gives what that gave.
+// GiveGPU has kernels of GPUs run on a device of the program from now on: its handles, and the file of their library, which the program has loaded.
+// If gpu is 0 they run on a device of the library's choice. open is Open, or returns what that has returned.
 func GiveGPU(library string, adapter, gpu uintptr, open func(name string) (*Executor, error)) error {
 	g := webgpu.Given{Library: library, Adapter: adapter, Device: gpu}
 	last := webgpu.Give(g)

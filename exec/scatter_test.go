@@ -19,7 +19,8 @@ import (
 	"polygrad/tests/levels"
 )
 
-// TestScatteredSums takes rows of a table, some of them several times and some by numbers that no row has, and computes the gradient of the table, alone and with what else adds to it.
+// TestScatteredSums takes rows of a table, some of them several times and some by numbers that no row has, and computes the gradient of the table,
+// alone and added to another gradient.
 func TestScatteredSums(t *testing.T) {
 	r := rand.New(rand.NewPCG(23, 24))
 	for _, d := range append(levels.Native(t), nested.New(ir.AVX512), nested.New(ir.AVX2), nested.New(ir.SSE4)) {

@@ -6,8 +6,8 @@ import (
 	"polygrad/core/uop"
 )
 
-// operand is an operand of a composition: a tensor (*uop.UOp), or a number (int, float64, bool, uop.Const) with a type that
-// follows the tensor beside it.
+// operand is an operand of a composition: a tensor (*uop.UOp), or a number (int, float64, bool, uop.Const), whose type follows from the other
+// operand.
 type operand = any
 
 // DeviceName is the default device of tensors.
@@ -27,8 +27,8 @@ func constOf(o operand) uop.Const {
 	panic("tensor: operand of unknown kind")
 }
 
-// scalarFor is a number as a constant beside x: it takes the type of x (of its planes) if x is a float or complex, or if x is an integer and the number
-// is not a float; otherwise the number's own type.
+// scalarFor is a number as a constant in an operation with x: it takes the type of x (of its planes) if x is a float or complex, or if x is an
+// integer and the number is not a float; otherwise the number's own type.
 func scalarFor(x *uop.UOp, c uop.Const) *uop.UOp {
 	dt := c.DefaultDType()
 	if x.DType.IsDifferentiable() || x.DType.IsInt() && !c.IsFloat() {

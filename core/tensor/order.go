@@ -232,7 +232,7 @@ func TopK(x *uop.UOp, k int64, dim int, largest bool) (values, indices *uop.UOp,
 	return p.value, p.at, nil
 }
 
-// between are the sorted elements of x from one on, up to another one; the gradient adds to these alone.
+// between are the sorted elements of x from position from to position to-1; their gradient is added to these elements of x alone.
 func (a placed) between(x *uop.UOp, axis int, from, to int64) placed {
 	part := a.both(func(u *uop.UOp) *uop.UOp { return shrinkAxis(u, axis, uop.N(from), uop.N(to)) })
 	if s := a.value.Shape()[axis]; from == to || s.Symbolic() || from == 0 && uop.N(to) == s {

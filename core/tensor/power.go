@@ -73,7 +73,7 @@ func powerOfMagnitude(x, a, y *uop.UOp) *uop.UOp {
 	return mul(mul(exp2(fraction), two(first)), two(sub(n, first)))
 }
 
-// twice is a number as the sum of two, of which the second is the rounding error of the first (Dekker, 1971).
+// twice is a number as the unevaluated sum high + low, where low is the rounding error of high (Dekker, 1971).
 type twice struct{ high, low float64 }
 
 func (a twice) plus(b twice) twice {
@@ -87,7 +87,7 @@ func (a twice) times(b twice) twice {
 	return twice{p, 0}.and(math.FMA(a.high, b.high, -p) + a.high*b.low + a.low*b.high)
 }
 
-// and adds a number that is small beside a.high.
+// and adds a number that is small compared with a.high.
 func (a twice) and(low float64) twice {
 	s := a.high + low
 	return twice{s, low - (s - a.high)}

@@ -15,8 +15,8 @@ func identityLike(x *uop.UOp, n int64) *uop.UOp {
 
 func ptr(v int64) *int64 { return &v }
 
-// reflections is the product of k Householder reflections in compact WY form, I - vᵀ w v, with the reflectors in the rows of v (s, k, m) and w (s, k,
-// k) (Schreiber and Van Loan, A storage-efficient WY representation for products of Householder transformations, 1989).
+// reflections is the product of k Householder reflections in compact WY form, I - vᵀ w v, with the reflectors in the rows of v (s, k, m) and
+// w (s, k, k) (Schreiber and Van Loan, A storage-efficient WY representation for products of Householder transformations, 1989).
 type reflections struct{ v, w *uop.UOp }
 
 // reflectedBlock applies Householder reflections to the columns of a matrix, given as the rows of t (s, k, m). Reflection j, I - tau vᵀ v with

@@ -129,8 +129,8 @@ func needRecurrent(kind int, x *uop.UOp, states []*uop.UOp, w RecurrentWeights) 
 	}
 }
 
-// A cell is one step of a recurrent layer of H units. The gates are computed from two products: given, that of the inputs, and hidden,
-// that of the state h; both have parts of H elements.
+// A cell is one step of a recurrent layer of H units. The gates are computed from two products with weights: given of the inputs, and hidden of the
+// state h. Both consist of parts of H elements.
 type cell struct {
 	parts, states int
 	// summed says that the gates depend only on given + hidden: hidden is that sum then.

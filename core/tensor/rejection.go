@@ -112,8 +112,8 @@ func gammaLoop(keys, d *uop.UOp) *uop.UOp {
 //
 //	∫ |log x - psi(a) + s| e^(a s - x (e^s - 1)) ds
 //
-// of which, for a < 1, the part that grows as 1/a is taken out. The trapezoidal rule after the substitution |s| = w exp(t - exp(-t)) has an
-// error below 3e-8, in float64 below 1e-11.
+// For a < 1, the part of the integral that grows as 1/a is split off and computed in closed form. The trapezoidal rule after the substitution
+// |s| = w exp(t - exp(-t)) has an error below 3e-8, in float64 below 1e-11.
 func gammaSlope(a, logX *uop.UOp) *uop.UOp {
 	dt := a.DType
 	from, distance, n := -3.2, 0.15, int64(51)
@@ -160,8 +160,8 @@ func generalizedNormal(key, p *uop.UOp) *uop.UOp {
 	return where(eq(p, math.Inf(1)), keyUniform(k1, x.Shape(), x.DType, -1.0, 1.0), x)
 }
 
-// KeyDirichlet has the Dirichlet distribution of alpha (…, n), of shape (…, n): shape is that of the samples without the last axis, nil for
-// that of alpha.
+// KeyDirichlet has the Dirichlet distribution of alpha (…, n), of shape (…, n): shape is the shape of the samples without the last axis; nil takes it
+// from alpha.
 func KeyDirichlet(key, alpha *uop.UOp, shape uop.Shape, dt *uop.DType) (r *uop.UOp, err error) {
 	defer guard("KeyDirichlet", &err)
 	needKey(key)

@@ -65,7 +65,7 @@ func Im2Col(x *uop.UOp, kernel []int64, w Window) (y *uop.UOp, err error) {
 	return reshape(permute(all, windowsSwapped(n)), uop.Shape{s[0], s[1].Mul(numel("x", s[2+n:])), numel("x", s[2:2+n])}), nil
 }
 
-// windowsSwapped is the order of axes (N, C, windows…, kernel…) with the kernel's before those of the windows, and back.
+// windowsSwapped is the permutation of the axes (N, C, windows…, kernel…) that swaps those of the windows and of the kernel; it is its own inverse.
 func windowsSwapped(n int) []int {
 	order := countTo(2)
 	for i := range 2 * n {

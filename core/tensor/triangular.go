@@ -128,7 +128,8 @@ func padded(a *uop.UOp, m, n int64) *uop.UOp {
 	return where(bitAnd(eq(r, c), ge(c, int(columns))), 1, a)
 }
 
-// cholesky computes panels of columns from left to right: what the panels before them contribute is subtracted first.
+// cholesky is the triangular factor of matrices: by choleskyBlocks, or for many blocks by choleskyPanels, which subtracts the contribution of all
+// panels to the left from a panel before it is factored.
 func cholesky(a *uop.UOp, upper bool) *uop.UOp {
 	n := squareSize("x", a)
 	if a.Shape().MaxNumel() == 0 {
@@ -151,7 +152,8 @@ func cholesky(a *uop.UOp, upper bool) *uop.UOp {
 	})[0], a)
 }
 
-// choleskyBlocks computes few blocks of columns from left to right: each is subtracted from what is right of it.
+// choleskyBlocks factors a few blocks of columns from left to right: the product of each block with its transpose is subtracted from all that is
+// right of it.
 func choleskyBlocks(a *uop.UOp) *uop.UOp {
 	_, n, _ := sizes(a)
 	size := blockFor(a, n)

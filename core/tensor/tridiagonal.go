@@ -103,11 +103,11 @@ func difference(p, q *uop.UOp) *uop.UOp { return sub(p, q) }
 // ofSquares is the distance p² - q² of the squares of singular values, with a small relative error.
 func ofSquares(p, q *uop.UOp) *uop.UOp { return mul(sub(p, q), add(p, q)) }
 
-// secular are the roots (s, n) of the secular equation 1 + sum z[i]² / (d[i] - x) = 0, one above each of the ascending poles d. Root j is origin[j] +
-// x[j], where the origin is the nearest pole, so that x has a small relative error. If the poles are squares, d and the origins are their square
-// roots. An iteration fits a function of two poles and a constant to values and slopes; if its root lies outside of the interval that is known to
-// contain the root, the geometric mean of the interval's ends is the next point. The iterations end once the values at all roots are rounding errors
-// (LAPACK's laed4 has the bound).
+// secular are the roots (s, n) of the secular equation 1 + sum z[i]² / (d[i] - x) = 0, one above each of the ascending poles d. Root j is
+// origin[j] + x[j], where the origin is the nearest pole, so that x has a small relative error. If the poles are squares, d and the origins are their
+// square roots. An iteration fits a function of two poles and a constant to values and slopes; if its root lies outside of the interval that is known
+// to contain the root, the geometric mean of the interval's ends is the next point. The iterations end once the values at all roots are rounding
+// errors (LAPACK's laed4 has the bound).
 func secular(d, z *uop.UOp, from distance) (origin, x *uop.UOp) {
 	stack, n, _ := sizes(unsqueeze(d, -1))
 	z2 := square(z)

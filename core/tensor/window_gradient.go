@@ -273,7 +273,7 @@ func customGradient(rule statedRule, value *uop.UOp, of []*uop.UOp, numbers ...[
 	return known(rule, value, of, numbers...)
 }
 
-// known is a value that is named as the function, with numbers, of its inputs (gradient.Named).
+// known marks a value as the result of a named function of its inputs: a rule with its numbers (gradient.Named).
 func known(rule statedRule, value *uop.UOp, of []*uop.UOp, numbers ...[]int64) *uop.UOp {
 	if asTinygrad(value) {
 		return value
@@ -313,8 +313,8 @@ func statedNumbers(u *uop.UOp, n int) [][]int64 {
 	return out
 }
 
-// phases says which windows contain an element of an axis: element q*stride+r is tap t*stride+r of window q-t. For r < parts there are taps such t;
-// the other elements up to the stride are in no window.
+// phases says which windows contain an element of an axis: element q*stride+r, for r < parts, is tap t*stride+r of window q-t for each t < taps. The
+// elements with other r, up to the stride, are in no window.
 type phases struct {
 	stride, parts, taps int64
 	dilation            int64 // of the taps
@@ -455,7 +455,7 @@ func sumOfTaps(g *uop.UOp, lead int, ps []phases) *uop.UOp {
 	return total
 }
 
-// repeats reports whether a view has more elements than what it sees.
+// repeats reports whether a view has more elements than the tensor that it is a view of.
 func repeats(u *uop.UOp) bool {
 	seen := u
 	for uop.GroupMovement.Has(seen.Op) {

@@ -7,7 +7,7 @@ type Counter interface{ Counts() Counts }
 type Counts struct {
 	// Submits is the number of lists of work that it was given; Launches and Copies (between its buffers) are in them.
 	Submits, Launches, Copies int64
-	// Groups are the sets of arguments that were made for launches, of so many Bindings; others were used again.
+	// Groups are the sets of arguments that were made for launches, with Bindings buffers in all; other launches reused a set.
 	Groups, Bindings int64
 	// Pipelines are compiled kernels, Buffers pieces of memory that the driver was asked for.
 	Pipelines, Buffers int64

@@ -83,7 +83,7 @@ type Fetcher interface {
 	Fetch(to []byte, from Buffer) (number int32, err error)
 }
 
-// Exchanger is a Device whose memory is buffers that programs may use beside it.
+// Exchanger is a Device whose buffers programs can use directly, too.
 type Exchanger interface {
 	// Lend is the buffer of all of b, which is not used for anything else from now on.
 	Lend(b Buffer) (buffer uintptr, err error)

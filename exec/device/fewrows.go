@@ -24,7 +24,7 @@ func (k *fewRowsKernel) Run(bufs []unsafe.Pointer, vars []int64) error {
 	return k.many.Run(bufs, vars)
 }
 
-// CompileByRows compiles programs, those whose rows may be few or many twice.
+// CompileByRows compiles programs. A program whose number of rows is a variable that may be small is compiled twice: for few rows and for many.
 func CompileByRows(progs []*lower.Program, compile func([]*lower.Program) ([]Kernel, error)) ([]Kernel, error) {
 	all, twice := slices.Clone(progs), map[int]*fewRowsKernel{}
 	for i, p := range progs {

@@ -8,9 +8,9 @@ import (
 	"unsafe"
 )
 
-// The memory of a WebAssembly module is one range of addresses, which grows and never shrinks. Go's runtime takes what follows its own end
-// for its heap, whoever else has grown the memory: these ranges are taken from the runtime. What is released is kept here for the next
-// request.
+// The memory of a WebAssembly module is one range of addresses, which grows and never shrinks. Go's runtime takes all that follows its own end for
+// its heap, even if someone else has grown the memory; therefore ranges are allocated by the runtime. Released ranges are kept here for later
+// requests.
 
 // sbrk adds n bytes, rounded up to pages of 64 KiB, at the end of what the runtime has; nil if the memory cannot grow. The linker permits this
 // with -checklinkname=0.

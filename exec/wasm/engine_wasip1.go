@@ -76,7 +76,7 @@ func hostFailure() error {
 	return errors.New(string(text[:min(int(n), len(text))]))
 }
 
-// code is the host's number of a module. Other threads compile its bytes where they lie.
+// code is the host's number of a module, and its bytes, which other threads compile in place.
 type code struct {
 	number int32
 	bytes  []byte
@@ -152,7 +152,7 @@ func compiler() (ir.Machine, render.Options) {
 	return m, render.Options{SplatLoads: true}
 }
 
-// Nothing interrupts a goroutine here: the cleanups of what is garbage run when another one yields, as it does once in so many runs of kernels.
+// Goroutines are not preempted here: the cleanups of garbage run when a goroutine yields, as run does once in so many runs of kernels.
 const runsPerYield = 64
 
 var runs uint

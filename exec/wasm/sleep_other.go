@@ -19,7 +19,7 @@ func sleepWhile(word *atomic.Uint32, value uint32) {
 	asleep.Unlock()
 }
 
-// wake wakes those that sleep.
+// wake wakes all that sleep.
 func wake(*atomic.Uint32, int) {
 	asleep.Lock()
 	changed.Broadcast()

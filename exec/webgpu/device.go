@@ -84,7 +84,7 @@ type limits struct {
 	alignment            int64
 	// invocations and shared are the limits of a workgroup: its invocations, and the bytes that they share.
 	invocations, shared int64
-	// What shaders may use beside what all adapters have.
+	// Optional features that shaders may use.
 	f16, subgroups bool
 }
 
@@ -119,7 +119,8 @@ type adapter struct {
 	counts *counts
 	pool   pool
 	ahead  atomic.Int64 // lists submitted since the host waited
-	// compiling is held by those that make pipelines, and by one alone that tries again, so an error is that of its shader.
+	// compiling is read-locked while a pipeline is made, and locked by one that is made again after an error, so that the error is that of its own
+	// shader.
 	compiling sync.RWMutex
 	copying   sync.Mutex
 	halves    halvesKnown
@@ -242,7 +243,7 @@ func (d *Device) List(p *lower.Program) (language, code string, err error) {
 type kernel struct {
 	*wgsl.Kernel
 	machine ir.Machine
-	// program is what the shader is made of once more for an adapter that cannot run it, nil if all can.
+	// program is the source that the shader is made of again for an adapter that cannot run it, nil if all can.
 	program *lower.Program
 	mu      sync.Mutex
 	made    *pipeline // on the adapter that ran the kernel last

@@ -8,10 +8,10 @@ import (
 	"polygrad/exec/device"
 )
 
-// Buffers of the driver are lent to a program, which uses them beside tensors, and adopted from it. Both have the memory of a tensor then: it
-// does not go back to the pool, and is not destroyed. All is in the order of submission.
+// Buffers of the driver are lent to a program, and buffers of the program are adopted. A tensor and the program share such memory: it does not go
+// back to the pool, and is not destroyed. All work is done in the order of submission.
 
-// Given is a device of the program, by its handles: of the file of a library that the program has loaded.
+// Given is a device of the program: its handles, and the file of the library that they belong to, which the program has loaded.
 type Given struct {
 	Library         string
 	Adapter, Device uintptr
@@ -22,7 +22,7 @@ var given struct {
 	Given
 }
 
-// Give lets adapters be opened on a device of the program, or without one on a device of the library's choice. The result is the last one.
+// Give has adapters opened on a device of the program, or without one on a device of the library's choice. It returns the setting before.
 func Give(g Given) (last Given) {
 	given.Lock()
 	defer given.Unlock()
@@ -30,8 +30,8 @@ func Give(g Given) (last Given) {
 	return last
 }
 
-// Reopen opens an adapter on a device of the program, or without one on a device of the library's choice, and gives up that in use, unless it is
-// such a one.
+// Reopen opens an adapter on a device of the program, or without one on a device of the library's choice, and gives up the adapter in use. It does
+// nothing if that is on such a device already.
 func (d *Device) Reopen(g Given) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -81,7 +81,7 @@ func hostFailure() error {
 	return errors.New(string(text[:min(int(n), len(text))]))
 }
 
-// hostLimits are those of the host's device, and 1 for what it has: features, and a processor that does its work.
+// hostLimits are the limits of the host's device; f16, subgroups and isCPU are 1 if it has these features, or is a processor.
 type hostLimits struct {
 	buffers, dispatch, allocation, bindable, alignment, shared, invocations, width float64
 	f16, subgroups, isCPU                                                          float64
@@ -105,7 +105,7 @@ const (
 )
 
 const (
-	// mostInline is how many bytes are written by way of the commands. What is longer is read where it lies, and the caller waits.
+	// mostInline is the greatest number of bytes that are copied into the commands. Longer data is read in place while the caller waits.
 	mostInline = 1 << 16
 	// mostCommands is how many words are collected.
 	mostCommands = 1 << 16

@@ -30,8 +30,8 @@ const (
 	slabMost  = slabBytes / 16 // larger blocks are buffers of their own
 )
 
-// pool is the idle memory of an adapter. As the adapter does everything in the order of submission, memory may be idle, and be given to
-// someone else, before what was submitted has used it for the last time.
+// pool is the idle memory of an adapter. As the adapter does everything in the order of submission, a block may go back to the pool, and be given out
+// again, before submitted work has used it for the last time.
 type pool struct {
 	mu    sync.Mutex
 	idle  map[int64][]*block // by size

@@ -91,7 +91,7 @@ func (p *pipeline) launch(list object, parts []part, x, y int64) {
 	a.launch(list, p.object, made.object, x, y)
 }
 
-// folded are so many workgroups in two dimensions: one is limited.
+// folded arranges workgroups in two dimensions, as the size of one is limited.
 func (a *adapter) folded(groups int64) (x, y int64) {
 	x = max(min(groups, a.limits.dispatch), 1)
 	return x, (groups + x - 1) / x

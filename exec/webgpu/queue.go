@@ -12,8 +12,8 @@ import (
 	"polygrad/render/wgsl"
 )
 
-// queue records launches and copies in one list, which it submits at the end of a program, when it is waited for, or when a copy from the
-// host has to come behind them. What the host reads goes by way of buffers for it.
+// queue records launches and copies in one list, which it submits at the end of a program, when it is waited for, or when a copy from the host has to
+// come behind them. Copies to the host go through buffers for reading.
 type queue struct {
 	d    *Device
 	list object
@@ -23,7 +23,7 @@ type queue struct {
 	reads   []read
 	filled  int64 // bytes of the buffer for reading
 	failure error
-	// timed: the list that is recorded next is timed. lists counts those since then, of which measured says that one was.
+	// timed: the next list is timed. lists counts the lists submitted since Start; measured says that the last one was timed.
 	timed    bool
 	lists    int
 	measured bool
@@ -304,7 +304,7 @@ func (q *queue) Fetch(to []byte, from device.Buffer) (int32, error) {
 	return number, nil
 }
 
-// fetcher is a driver whose host reads later what it cannot wait for.
+// fetcher is a driver that can copy to the host while the host goes on.
 type fetcher interface {
 	// fetch lets the host copy from the beginning of a buffer, which may be freed at once. The number is the one that it is told when that is done.
 	fetch(buffer object, to []byte) (number int32)

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// rate and bandwidth are those of a slow GPU, in operations and bytes a second: kernels that it does in no time are not tuned.
+	// rate and bandwidth are those of a slow GPU, in operations and bytes a second. Kernels whose time is short by this estimate are not tuned.
 	rate, bandwidth = 1e12, 5e10
 	// patience is the time limit of a search: shaders take long to compile.
 	patience = 5 * time.Second

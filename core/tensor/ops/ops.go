@@ -159,8 +159,8 @@ var byName = sync.OnceValue(func() map[string]*Op {
 	return m
 })
 
-// describe makes the description of an operation. Parameters are written as "name kind", "name kind?" for an optional one, and
-// "name kind = value" for one with a default, separated by commas. Limits stand behind: [0,1], [0,1) or [0,]; so do the values that a text may have: {a b}.
+// describe makes the description of an operation. Parameters are written as "name kind", "name kind?" for an optional one, and "name kind = value"
+// for one with a default, separated by commas. Limits come last: [0,1], [0,1) or [0,]; so do the values that a text may have: {a b}.
 func describe(form Form, name, params, doc string, build func(a *Args) ([]*uop.UOp, error)) Op {
 	op := Op{Name: name, Form: form, Doc: doc, Types: typesOf[name], NoGradient: withoutGradient[name], Build: build}
 	for text := range strings.SplitSeq(params, ", ") {
