@@ -12,7 +12,7 @@ import (
 	"polygrad/tests/element"
 )
 
-// gatherings are requests whose kernels would load elements one by one, with how many kernels they have when what they read is stored in
+// gatherings are requests whose kernels would load elements one by one, with the number of kernels that they have if their operands are stored in
 // order first.
 var gatherings = []struct {
 	name    string

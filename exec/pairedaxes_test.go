@@ -15,8 +15,8 @@ import (
 	"polygrad/tests/levels"
 )
 
-// TestPairedVectorAxes adds values that belong to all elements of short rows, and to all rows, to the elements, of rows around the
-// sizes of vectors: two axes are one of vectors then.
+// TestPairedVectorAxes adds vectors that are broadcast along short rows, and vectors that are broadcast over all rows, to matrices of sizes around
+// those of vectors: there vectors go over two axes together.
 func TestPairedVectorAxes(t *testing.T) {
 	for _, d := range append(levels.Native(t), wasm.New(), nested.New(ir.AVX512), nested.New(ir.AVX2), nested.New(ir.SSE4)) {
 		e := exec.New(d)

@@ -35,8 +35,7 @@ func fetches(b *ir.Block) bool {
 	return slices.ContainsFunc(b.Items, func(i ir.Item) bool { return i.Prefetch != nil || i.Loop != nil && fetches(i.Loop.Body) })
 }
 
-// TestLargeEpilogueOperandsArePrefetched compiles products with what is added to them: it is fetched ahead if it is larger than the
-// second cache.
+// TestLargeEpilogueOperandsArePrefetched compiles products with an operand of the epilogue: it is prefetched if it is larger than L2.
 func TestLargeEpilogueOperandsArePrefetched(t *testing.T) {
 	for _, c := range []struct {
 		rows int64
@@ -51,8 +50,8 @@ func TestLargeEpilogueOperandsArePrefetched(t *testing.T) {
 	}
 }
 
-// TestRowsOfTheNextTileArePrefetched compiles convolutions, whose tiles read some bytes of the rows of all channels: those of the next tile
-// are fetched ahead if the images are larger than the second cache, and it holds what two tiles read.
+// TestRowsOfTheNextTileArePrefetched compiles convolutions, whose tiles read some bytes of the rows of all channels: those of the next tile are
+// prefetched if the images are larger than L2, and L2 holds what two tiles read.
 func TestRowsOfTheNextTileArePrefetched(t *testing.T) {
 	for _, c := range []struct {
 		channels, length int64
@@ -67,8 +66,8 @@ func TestRowsOfTheNextTileArePrefetched(t *testing.T) {
 	}
 }
 
-// TestBucketsArePrefetched compiles sorts of keys by digits: each element goes behind the others of its digit, in a line that is fetched
-// ahead if the second cache may not hold the row.
+// TestBucketsArePrefetched compiles radix sorts: an element is stored behind the others of its digit, in a cache line that is prefetched if L2 may
+// not hold the row.
 func TestBucketsArePrefetched(t *testing.T) {
 	for _, c := range []struct {
 		length int64
@@ -84,7 +83,7 @@ func TestBucketsArePrefetched(t *testing.T) {
 	}
 }
 
-// prefetches reports whether a kernel of a value prefetches, with a second cache of 100 KiB. The value has so many kernels, any number if 0.
+// prefetches reports whether a kernel of a value prefetches, with an L2 of 100 KiB. The value has so many kernels, any number if 0.
 func prefetches(t *testing.T, kernels int, of func(in func(...int64) *uop.UOp) *uop.UOp) bool {
 	t.Helper()
 	m := ir.AVX512

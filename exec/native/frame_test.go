@@ -17,7 +17,8 @@ import (
 	"polygrad/render/x64"
 )
 
-// A load without open lanes takes hundreds of cycles on a page that is not in memory, and does not bring it there: the kernel does.
+// A masked load without active lanes takes hundreds of cycles on a page that is not in memory, and does not bring it there; the kernel touches it
+// first.
 func TestFrameIsInMemory(t *testing.T) {
 	for _, f := range levels() {
 		lanes := f.Lanes(false)

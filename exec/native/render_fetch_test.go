@@ -10,7 +10,7 @@ import (
 	"polygrad/render/x64/asm"
 )
 
-// What is fetched ahead is asked for in the code; it may lie behind the end of its buffer.
+// A prefetch becomes an instruction; its address may lie behind the end of the buffer.
 func TestFetch(t *testing.T) {
 	for _, f := range levels() {
 		lanes := f.Lanes(false)

@@ -11,7 +11,7 @@ import (
 	"polygrad/render/x64/asm"
 )
 
-// A mask that is set where it is used waits for what its register was before, so that each gather waits for the one before it.
+// An instruction that sets a gather's mask in the loop depends on the old value of its register: then each gather waits for the one before it.
 func TestGathersDoNotWaitForEachOther(t *testing.T) {
 	for _, f := range levels() {
 		if !f.AVX512 {

@@ -16,7 +16,7 @@ type Module struct {
 	// Operand is the name of the first operand.
 	Operand string
 	Ops     []Op
-	// Part: the functions are a part of a module that has others, which call functions.
+	// Part: the module has other functions, too, which call functions that are given (in Python, Ops are its file _operations).
 	Part bool
 	// Arrays: the operands may be anything that a tensor is made of, in languages that know such things.
 	Arrays bool

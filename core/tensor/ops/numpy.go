@@ -205,7 +205,7 @@ func (a *Args) fill() any {
 
 const (
 	bySize   = "size int? [0,], fill_value number?"
-	ofSets   = "ar2 tensor, assume_unique bool = false, " + bySize // assume_unique saves no work
+	ofSets   = "ar2 tensor, assume_unique bool = false, " + bySize // only setdiff1d depends on assume_unique
 	joinsNaN = ", equal_nan bool = false"
 )
 
