@@ -25,7 +25,7 @@ type Array struct {
 	changes      int64 // by programs and the host
 	// lent: a program may write the memory on the device at any time, so the host's copy is never up to date.
 	lent bool
-	// arrived counts the fetches of lent memory whose elements the host has, but has not read yet.
+	// arrived counts the fetches of lent memory whose elements have come to the host and were not read since.
 	arrived int
 }
 

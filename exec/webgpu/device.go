@@ -44,8 +44,8 @@ type binding struct {
 type driver interface {
 	allocate(bytes int64, u use) (object, error)
 	free(buffer object)
-	// lend is a buffer as a program knows it, adopt one of a program with so many bytes; forget lets go of such a buffer, which the program may go on
-	// using. usable is an error if it cannot be submitted any more.
+	// lend is the handle by which a program knows a buffer; adopt makes an object of a program's buffer of so many bytes, and forget gives such an
+	// object up: the program may go on using the buffer. usable is an error if it cannot be submitted any more.
 	lend(buffer object) uintptr
 	adopt(buffer uintptr, bytes int64) (object, error)
 	forget(buffer object)
@@ -66,13 +66,13 @@ type driver interface {
 	took() (time.Duration, bool)
 	// wait waits for all that was submitted; its error is the first since the last call.
 	wait() error
-	// read waits, and copies from the beginnings of a buffer that is for it to the host, part by part.
+	// read waits for all that was submitted, and copies parts of a buffer for reading, from their offsets on, to the host.
 	read(buffer object, parts [][]byte, offsets []int64) error
 	// lost reports whether the device is gone. What was made on it is of no use then, but can be freed; nothing waits.
 	lost() bool
 	// lose gives the device up, as if it had been lost.
 	lose()
-	// isGiven reports whether the device is that one of the program, or for 0 of the library's choice.
+	// isGiven reports whether the device is this one of the program, or for 0 one of the library's choice.
 	isGiven(device uintptr) bool
 }
 
