@@ -6,14 +6,14 @@ import (
 	"polygrad/core/uop"
 )
 
-// A matrix that only the operation on its rows reads, such as the scores that become probabilities, is computed there, a block of rows at a
-// time, and stays in the cache:
+// A matrix that only an operation on its rows reads, such as the scores that only a softmax reads, is computed in the kernel of that operation,
+// one block of rows at a time, and stays in the cache:
 //
 //	for block of rows { scores; softmax of each row, stored }
 //
-// Blocks that are not whole go through memory: they would need masks.
+// A partial block goes through memory: it would need masks.
 
-// blocksInCache finds the products of a band that are computed by their readers.
+// blocksInCache finds the products of a band whose readers compute them, and runs each reader just after its product.
 func (f *fuser) blocksInCache(d *band) {
 	for j := range d.views {
 		v := d.views[j]
@@ -79,8 +79,8 @@ func (f *fuser) producerInBand(d *band, slot, j int) int {
 	return i
 }
 
-// computeBlock computes a block of rows of the product that a body reads into scratch memory; of gets what its loads become. The columns
-// are those of the span, in blocks, so that the sizes of the tiles are known.
+// computeBlock makes a body compute a block of rows of the product that it reads, in scratch memory, and records in of the loads from there.
+// The columns are those of the span, in blocks, so that the sizes of the tiles are constants.
 func (f *fuser) computeBlock(d *band, v *bandView, s span, loops []*uop.UOp, ranges map[*uop.UOp][]*uop.UOp, of *substitution) {
 	p := v.product
 	made := &p.body.stores[0]

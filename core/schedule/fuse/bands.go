@@ -49,7 +49,7 @@ type bandView struct {
 	axis    int
 	inner   []*uop.UOp
 	ok      bool
-	// Whole blocks of rows of product are computed by its reader.
+	// If a reader computes the whole blocks of rows of a product: product is set in the reader's view, reader in the product's.
 	product, reader *bandView
 }
 
@@ -217,7 +217,7 @@ func (f *fuser) inBand(d *band) (changed bool) {
 	return changed
 }
 
-// view finds the positions in the body of a group, and matrices that are stored or read there.
+// view finds the ranges of a group's body that are positions of the band, and the matrices that the body stores or reads.
 func (f *fuser) view(d *band, i int) {
 	g, v := f.groups[i], d.views[i]
 	if g.body == nil || g.body.pieces || v.body == nil && slices.ContainsFunc(g.body.values(), func(u *uop.UOp) bool { return u.Op == uop.Bufferize }) {
@@ -275,7 +275,7 @@ func (f *fuser) view(d *band, i int) {
 	}
 }
 
-// addMatrices computes the values of a body outside of the band, and records further matrices with the same positions.
+// addMatrices finds which value each node of a body has outside of the band (kinds), and records further matrices with the same positions.
 func (f *fuser) addMatrices(d *band, v *bandView) {
 	b := v.body
 	var columns []*uop.UOp
@@ -364,8 +364,8 @@ func (f *fuser) skippable(d *band, slot int) bool {
 	return true
 }
 
-// allows reports whether a body can go through the band: blocks of one position, and the spans of others, outside of which sums have
-// no terms and nothing is needed.
+// allows reports whether a body can be restricted to the band: it iterates over the blocks of one axis and over the spans of the other one.
+// Outside of the spans the terms of sums must be zero, those of maxima the lowest value, and nothing may need the stored elements.
 func (d *band) allows(v *bandView) bool {
 	v.blocked, v.inner = nil, nil
 	var of [2][]*uop.UOp
@@ -426,7 +426,7 @@ func (f *fuser) bandBodies(d *band, v *bandView) []*body {
 	return append(out, f.bandBody(d, v, loops, last, span{s.limit(s.first, whole), s.limit(s.end, whole)}))
 }
 
-// bandBody goes through a span of blocks of the inner positions.
+// bandBody is the body of a view at a block of rows or columns (loops, position); its inner loops run over a span of blocks.
 func (f *fuser) bandBody(d *band, v *bandView, loops []*uop.UOp, position *uop.UOp, s span) *body {
 	n := sizeOf(d.position[1-v.axis])
 	from, end := simplify(s.first.MulInt(bandBlock)), simplify(s.end.MulInt(bandBlock))
@@ -450,7 +450,7 @@ func (f *fuser) bandBody(d *band, v *bandView, loops []*uop.UOp, position *uop.U
 			of.set(r, simplify(from.Add(inner)))
 			continue
 		}
-		// The sizes of the tiles of a product are known; the last block overlaps the one before it if it is smaller.
+		// The tiles of a product need constant sizes: blocks of bandBlock, the last of which overlaps the one before it if it would be smaller.
 		block, inner := f.newRange(r.With(simplify(s.end.Sub(s.first)))), f.newRange(r.With(r.Src[0].IntLike(bandBlock)))
 		at := simplify(from.Add(block.MulInt(bandBlock)))
 		if past {

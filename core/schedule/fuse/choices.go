@@ -7,17 +7,17 @@ import (
 	"polygrad/core/uop"
 )
 
-// The elements of a stack of expressions are chosen by their position:
+// A stack of expressions is one store whose value is selected by the position in the stack:
 //
 //	for k < 3 { store(k < 1 ? x+y : k < 2 ? x-y : x*y) }
 //
-// Where they share operands, all of them are computed in one iteration of the loops around:
+// If the expressions share operands, the loop over the stack is unrolled, and one iteration of the outer loops computes all of them:
 //
 //	store(x+y); store(x-y); store(x*y)
 //
-// So are few elements beside one another that repeat elements of the loop around, or take neighbours of them.
+// A short innermost loop is unrolled, too, if its loads repeat the elements of the loop around it or take neighbours of them (shortInnermost).
 
-// sharedWords is the share of the work up to which random words are computed in pairs, whatever else is loaded.
+// sharedWords: a loop over random words is unrolled if at most this share of the work is left, even if few loads are shared.
 const sharedWords = 0.75
 
 // mostOfChoices is the limit of operations of an unrolled loop.
@@ -52,7 +52,8 @@ func (f *fuser) wordsPaired(b *body) *body {
 	return b
 }
 
-// choicesUnrolled is a body without such a loop, nil if it has none. The pieces of a loop may be longer than one iteration.
+// choicesUnrolled is the body with one loop that selects among expressions unrolled, nil if there is none or it does not pay. The loop is cut
+// where the selection changes, into pieces of equal length; a loop over one piece remains if that is longer than one iteration.
 func (f *fuser) choicesUnrolled(b *body) *body {
 	cuts, repeated := f.splitsOf(b), f.shortInnermost(b)
 	for _, r := range b.loops {
@@ -148,14 +149,14 @@ func (f *fuser) shortInnermost(b *body) *uop.UOp {
 	return inner
 }
 
-// mostRepeated is the greatest trip count of such a loop.
+// mostRepeated is the greatest trip count of a loop that shortInnermost returns.
 const mostRepeated = 7
 
 // laneCycles is the cost of an element that is loaded one by one.
 const laneCycles = 1.5
 
-// unrollingPays compares the work for expressions that are not chosen with loads of strided elements: the lanes of vectors are
-// iterations of another loop when a loop is unrolled.
+// unrollingPays compares the work that unrolling saves (expressions that are computed but not selected) with the cost of strided loads: once
+// the loop is unrolled, vectors run along another loop, in which loads may be strided.
 func (f *fuser) unrollingPays(b, out *body, cuts map[*uop.UOp][]int64) bool {
 	pieces := 1
 	var along *uop.UOp
@@ -171,7 +172,7 @@ func (f *fuser) unrollingPays(b, out *body, cuts map[*uop.UOp][]int64) bool {
 	if along == nil || strideIn(at, along) == 1 {
 		return true
 	}
-	if f.slots[out.stores[0].slot].DType.Itemsize() < 4 { // not interleaved
+	if f.slots[out.stores[0].slot].DType.Itemsize() < 4 { // stores of small elements are not interleaved
 		return false
 	}
 	gathers, work := 0.0, 0.0
@@ -195,7 +196,7 @@ func longestPiece(r *uop.UOp, cuts []int64) (longest int64) {
 	return longest
 }
 
-// chosen is a value at a position of a loop.
+// chosen is the value of u at a position of loop r: a WHERE whose condition is known there becomes one of its values.
 func (f *fuser) chosen(u, r *uop.UOp, at map[*uop.UOp]*uop.UOp) *uop.UOp {
 	if !u.InRange(r) {
 		return u
@@ -214,7 +215,7 @@ func (f *fuser) chosen(u, r *uop.UOp, at map[*uop.UOp]*uop.UOp) *uop.UOp {
 	return f.folded(replace(u, at))
 }
 
-// loadsOf is the number of loads of each store of a body by itself.
+// loadsOf is the number of loads of the stores, counted for each store alone.
 func (f *fuser) loadsOf(b *body) (n int) {
 	for _, s := range b.stores {
 		n += len((&body{stores: []store{s}, loops: b.loops}).loads())

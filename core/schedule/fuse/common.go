@@ -13,7 +13,7 @@ import (
 //
 //	for i { for j { m[i] = max(m[i], f(x[i, 2*j])) }}; for i { for j { s[i] += exp(f(x[i, 2*j]) - m[i]) }}; …
 //
-// Where storing it takes fewer cycles, the first of them, or a kernel before it, stores it for all:
+// If storing the function takes fewer cycles, a kernel before or just after the first of them stores it for all:
 //
 //	for i { for j { t[i, j] = f(x[i, 2*j]) }}; for i { for j { m[i] = max(m[i], t[i, j]) } for j { s += exp(t[i, j] - m[i]) } … }
 
@@ -22,7 +22,7 @@ const (
 	commonWork = 8
 	// maxTrials limits the functions of a schedule that are tried: each trial merges kernels anew.
 	maxTrials = 4
-	// commonGain is the part of the cycles that may be left: both forms are estimated alike.
+	// commonGain is the largest share of the estimated cycles that may be left; one model estimates both forms.
 	commonGain = 0.95
 )
 
@@ -120,7 +120,7 @@ func (f *fuser) functionsOf(i int, places map[*uop.UOp]*uop.UOp) map[*uop.UOp][]
 	defer forms.reset()
 	defer keys.reset()
 	out := map[*uop.UOp][]commonValue{}
-	opaque := map[*uop.UOp]bool{} // they need what is not in memory
+	opaque := map[*uop.UOp]bool{} // values that depend on a reduction or a scratch row that is not stored
 	for _, u := range values {
 		form := stored[u]
 		if form == nil {
@@ -144,7 +144,7 @@ func (f *fuser) functionsOf(i int, places map[*uop.UOp]*uop.UOp) map[*uop.UOp][]
 		}
 		keys.set(u, key)
 		if work[u] >= commonWork && !opaque[u] && !divisions[u] && !u.DType.IsIndex() && !u.DType.IsBool() && u.Op != uop.Index && !slices.ContainsFunc(u.Ranges(), variable) && 2*volume(u.Ranges()) >= inner {
-			if form == u || u.Op != uop.Mul { // its readers may round a product and a sum once
+			if form == u || u.Op != uop.Mul { // its readers may round a product and a sum once (FMA)
 				out[key] = append(out[key], commonValue{i, u, form, work[u]})
 			}
 		}
@@ -152,7 +152,8 @@ func (f *fuser) functionsOf(i int, places map[*uop.UOp]*uop.UOp) map[*uop.UOp][]
 	return out
 }
 
-// storeFor stores a function before its users, or behind the first one if that stores what it is computed of, if all kernels then take less time.
+// storeFor stores a function in a kernel before its users, or after the first user if that one stores the reductions which the function depends
+// on. It does so only if all kernels then take less time.
 func (f *fuser) storeFor(users []commonValue) bool {
 	first, trial := users[0], *f
 	trial.hooks, trial.dumping = nil, false
@@ -214,7 +215,7 @@ func (f *fuser) storeFor(users []commonValue) bool {
 	return reason == Pays
 }
 
-// cyclesWithout estimates the groups of a list that are not in another one.
+// cyclesWithout estimates the cycles of the groups in list that are not in others.
 func (f *fuser) cyclesWithout(list, others []*group) (cycles float64) {
 	m := &f.o.Machine
 	for _, g := range list {
@@ -234,7 +235,7 @@ func (f *fuser) cyclesWithout(list, others []*group) (cycles float64) {
 	return cycles
 }
 
-// overwritten reports whether a group up to the last one writes what a function is computed of.
+// overwritten reports whether a group up to the last one writes an operand of a function.
 func (f *fuser) overwritten(first commonValue, own *group, last int) bool {
 	for _, l := range first.u.Toposort() {
 		if l.Op == uop.Index && l.Src[0].Op == uop.Param && f.groups[first.group].writes.has(slotOf(l)) {
@@ -244,7 +245,8 @@ func (f *fuser) overwritten(first commonValue, own *group, last int) bool {
 	return slices.ContainsFunc(f.groups[first.group+1:last+1], func(g *group) bool { return overlap(g.writes, own.reads) })
 }
 
-// storing is a body that stores a function, and the memory: its loops are nested by the strides of the function's loads, the largest outermost.
+// storing returns a body that stores a function, and its buffer. The loops are nested by the strides of the function's loads, the largest
+// outermost.
 func (f *fuser) storing(u *uop.UOp) (*body, *uop.UOp) {
 	loops := slices.Clone(u.Ranges())
 	if len(loops) == 0 {
@@ -275,7 +277,7 @@ func (f *fuser) storing(u *uop.UOp) (*body, *uop.UOp) {
 	return b, memory
 }
 
-// elementOf is the index of the element of a stored function that equals another function, nil if there is none.
+// elementOf is the index at which the function that s stores equals u, nil if there is none.
 func elementOf(u *uop.UOp, s *body) *uop.UOp {
 	stored := s.stores[0].value
 	at := sameUpToRanges(stored, u)
@@ -288,7 +290,7 @@ func elementOf(u *uop.UOp, s *body) *uop.UOp {
 	return simplify(replace(s.stores[0].index(), at))
 }
 
-// wholeLoad is a load of a function that goes through all of its memory in order, in all loops of the function; nil if there is none.
+// wholeLoad is a load of u that reads its whole buffer in row-major order and depends on all loops of u; nil if there is none.
 func wholeLoad(u *uop.UOp) *uop.UOp {
 	for _, l := range loadsOf(u) {
 		if own, ok := rowMajor(l.Src[1]); ok && len(own) == len(u.Ranges()) && extentOf(own) == sizeOfBuffer(l) {
@@ -301,7 +303,7 @@ func wholeLoad(u *uop.UOp) *uop.UOp {
 // loadsOf are the loads that a value is computed of.
 func loadsOf(u *uop.UOp) []*uop.UOp { return (&body{stores: []store{{value: u}}}).loads() }
 
-// elementsAt are the positions at which a function may load the same elements as another one.
+// elementsAt maps the ranges of a stored function to positions at which it may load the same elements as another function.
 func elementsAt(stored, of *uop.UOp) map[*uop.UOp]*uop.UOp {
 	whole := wholeLoad(stored)
 	if whole == nil {

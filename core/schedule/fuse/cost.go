@@ -125,8 +125,8 @@ func (m *Machine) lanesPerElement(row int64) float64 {
 	return float64((row+lanes-1)/lanes*lanes) / float64(row)
 }
 
-// rowLoops are the innermost loops that begin anew in each row: those of reductions,
-// of rows in scratch memory, and of stores that are no single loop through memory.
+// rowLoops are the innermost loops that start again in each row, so that their last vector may be partly filled: those of reductions
+// along vectors, of rows in scratch memory, and of stores whose rows do not form one contiguous loop.
 func (b *body) rowLoops(order []*uop.UOp) (loops []*uop.UOp) {
 	var rows [][]*uop.UOp
 	for _, u := range b.values() {
@@ -147,9 +147,10 @@ func (b *body) rowLoops(order []*uop.UOp) (loops []*uop.UOp) {
 	return loops
 }
 
-// contiguousRows reports whether a loop and the one around it are one loop: all that the store needs has its rows one behind the other.
+// contiguousRows reports whether loop r and the loop outer around it can run as one loop: the rows of the store and of all its operands are
+// contiguous.
 func (s *store) contiguousRows(r, outer *uop.UOp) bool {
-	ofRow := func(u *uop.UOp) bool { // it is the same in a row, or lies apart from the next row
+	ofRow := func(u *uop.UOp) bool { // it is one value for a whole row, or its rows are not contiguous
 		if u.Op == uop.Index {
 			at := u.Src[1].GetIdx()
 			return strideIn(at, outer) != sizeOf(r)*strideIn(at, r)
@@ -166,7 +167,8 @@ func (s *store) contiguousRows(r, outer *uop.UOp) bool {
 // the loops do not count.
 const wideWork = 2
 
-// inHalves are the values of 64 bits that are computed in halves of 32: THREEFRY, what it is computed from, and what takes a half of it.
+// inHalves are the 64-bit values that are computed as two halves of 32 bits: THREEFRY, its operands, and the operations on its result up to the
+// cast that takes a half of it.
 func inHalves(values []*uop.UOp) map[*uop.UOp]bool {
 	if !slices.ContainsFunc(values, isThreefry) {
 		return nil
@@ -192,7 +194,7 @@ func isWide(u *uop.UOp) bool {
 	return u.Op != uop.ConstOp && u.Op != uop.Range && u.Op != uop.DefineVar && u.DType.Itemsize() == 8
 }
 
-// outerLoops are, for each value that is computed inside the loop of a reduction, the ranges that this loop is in.
+// outerLoops maps each value that is computed inside the loop of a reduction to the ranges around this loop.
 func outerLoops(values []*uop.UOp) map[*uop.UOp][]*uop.UOp {
 	out := map[*uop.UOp][]*uop.UOp{}
 	for _, red := range values {

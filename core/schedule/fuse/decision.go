@@ -117,13 +117,13 @@ type Costs struct {
 	Buffers, Stores int
 	// BlockRows is the height of a block of rows.
 	BlockRows int64
-	// Elements is how many a value has, Evaluations how often one would be computed without a store, Work the operations for one
-	// of them, StoreCycles what storing and loading them costs.
+	// Elements is the number of elements of a value, Evaluations the number of evaluations of elements if it is not stored, Work the
+	// operations of one evaluation, StoreCycles the cost of storing the elements and loading them.
 	Elements, Evaluations int64
 	Work, StoreCycles     float64
 	// GatherCycles is the part of RecomputeCycles for loading elements one by one.
 	GatherCycles float64
-	// ChosenCycles are the cycles of choosing elements one by one, once for the tiles of a product.
+	// ChosenCycles is what selecting the elements one by one, once for the tiles of a product, costs more than a transpose in registers.
 	ChosenCycles float64
 	// Epilogue says that the consumer joins a contraction.
 	Epilogue bool

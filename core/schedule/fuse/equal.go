@@ -6,8 +6,8 @@ import (
 	"polygrad/core/uop"
 )
 
-// dropEqual drops kernels that store in a temporary what one before them stores in another, as the views of a gradient that each position of a
-// window needs: who reads it reads the first.
+// dropEqual drops a kernel that stores the same values in a temporary as an earlier kernel in another one, as the views of a gradient that each
+// position of a window needs. Its readers read the earlier temporary.
 func (f *fuser) dropEqual() {
 	writers := make([]int, len(f.slots))
 	first := map[*uop.UOp][]int{} // the kernels that stay, by what they compute
@@ -32,7 +32,7 @@ func (f *fuser) dropEqual() {
 		sorted := slices.Sorted(slices.Values(slots))
 		return len(slices.Compact(sorted)) < len(slots)
 	}
-	// A kernel that is not made again has an argument for each slot, and a GPU takes no buffer twice.
+	// A kernel that is not emitted anew has an argument for each slot, and a GPU does not accept one buffer as two arguments.
 	clashes := func() bool {
 		for i, k := range f.s.Kernels {
 			if b := f.groups[i].body; twice(renamed(k.Bufs)) && (b == nil || noLoopOrder(b)) {

@@ -44,8 +44,8 @@ func (f *fuser) factorReductions() bool {
 	return true
 }
 
-// factoredOut is the sum u, whose terms are computed as terms, with the factors before it that are the same for all terms, if the rest
-// is then the same for many results; else nil.
+// factoredOut is the sum u of the given terms with factors hoisted that are the same for all terms. It is nil if there are none, or if the
+// sum of the other factors is not uniform along enough axes of the result: computing it only once along them must pay for a kernel.
 func (f *fuser) factoredOut(u, terms *uop.UOp, seen map[*uop.UOp]uint64) *uop.UOp {
 	a := u.Arg.(uop.AxisReduce)
 	if a.Op != uop.Add || terms.Op != uop.Mul {
@@ -76,13 +76,13 @@ func (f *fuser) factoredOut(u, terms *uop.UOp, seen map[*uop.UOp]uint64) *uop.UO
 		}
 	}
 	if f.o.Machine.vectorCycles(float64(all-once.MaxNumel())) <= f.o.Machine.launchCycles()+2*f.o.Machine.transferCycles(once.MaxNumel()) {
-		return nil // a sum more is not worth a kernel
+		return nil // the saved terms do not pay for another kernel
 	}
 	sum := first(inside, same).ReduceAxes(uop.Add, a.Axes...)
 	return first(outside, summed).Mul(sum.Expand(u.Shape()))
 }
 
-// times is a product, of which a factor may be none.
+// times is u * v; u may be nil.
 func times(u, v *uop.UOp) *uop.UOp {
 	if u == nil {
 		return v
@@ -90,7 +90,7 @@ func times(u, v *uop.UOp) *uop.UOp {
 	return u.Mul(v)
 }
 
-// first is a value along axes at their first element only.
+// first takes only the first element of a value along the given axes.
 func first(u *uop.UOp, axes uint64) *uop.UOp {
 	var bounds []uop.Pair
 	for i, s := range u.Shape() {

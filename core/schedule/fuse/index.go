@@ -111,7 +111,7 @@ func distinct(index *uop.UOp, loops []*uop.UOp) bool {
 	return ok && len(out) == len(loops)
 }
 
-// positionsIn are the indices of the ranges of a row-major store, for an access to one element of its buffer.
+// positionsIn are the values that the ranges of a row-major store (own) have when it writes the element that at accesses.
 func positionsIn(own []term, at *uop.UOp) []*uop.UOp {
 	out := make([]*uop.UOp, len(own))
 	ts, ok := terms(at)

@@ -109,8 +109,8 @@ func checkOrder(f *fuser) error {
 	return nil
 }
 
-// checkDependencies looks at all operations of the scheduler's kernels, not at what fusion takes them to be. The pieces of a split kernel
-// are in several groups: each depends on what is in its group alone.
+// checkDependencies finds accesses in the scheduler's kernels themselves, independently of the access sets that fusion keeps for groups. A
+// split kernel is in several groups: each piece depends only on the slots that its group uses.
 func checkDependencies(f *fuser) error {
 	places := map[int][]int{} // the groups that a kernel is in
 	for at, g := range f.groups {

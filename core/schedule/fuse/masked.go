@@ -55,7 +55,7 @@ type span struct{ first, end *uop.UOp }
 type blockMask struct {
 	loops         []*uop.UOp // outside of a block
 	rows, columns *uop.UOp
-	lengths       bool // limits may be lengths in memory
+	lengths       bool // limits may be lengths that are loaded
 }
 
 // span returns the columns outside of which a condition, or its negation, is false for all rows of a block.
@@ -95,7 +95,7 @@ func (m blockMask) span(cond *uop.UOp, negated bool) (s span) {
 		symbolic.EachTerm(cond.Src[1], sign, add)
 		symbolic.EachTerm(cond.Src[0], -sign, add)
 		sum = simplify(sum.AddInt(max(0, strides[m.rows]) * (sizeOf(m.rows) - 1)))
-		if length != nil { // as far as it matters, so that the number of columns has a bound
+		if length != nil { // clamped to the values that matter, so that the number of columns has a bound
 			far := sizeOf(m.columns) + max(-sum.Vmin().I(), sum.Vmax().I(), 0)
 			sum = sum.Add(clamp(length, -far, far).MulInt(times))
 		}
@@ -145,7 +145,7 @@ func (s *span) toBlocks(columns *uop.UOp, wide int64) {
 func keepsColumnPerRow(cond, columns *uop.UOp) bool {
 	last := sizeOf(columns) - 1
 	candidates := []*uop.UOp{columns.IntLike(0), columns.IntLike(last)}
-	for _, c := range cond.Toposort() { // and those at which it changes, or lie in the middle of a band
+	for _, c := range cond.Toposort() { // and the columns at which the condition changes, or in the middle of a band
 		if c.Op != uop.CmpLt || !c.Src[0].DType.IsInt() {
 			continue
 		}
@@ -186,8 +186,8 @@ func clamp(u *uop.UOp, least, most int64) *uop.UOp {
 	return simplify(u)
 }
 
-// lowScore is the limit below which a finite score counts as minus infinity beside other scores: they are assumed to be so much greater
-// that its exponential is 0. A factor of at least leastFactor keeps it low.
+// lowScore is the limit below which a finite score counts as minus infinity if its row has other scores: they are assumed to be so much
+// greater that its exponential is 0. A factor of at least leastFactor keeps it low.
 const lowScore, leastFactor = -1e8, 1e-3
 
 // maskOf returns the condition whose negation makes a score low, and the low value; nil if there is none. (If all other scores of a row
@@ -213,7 +213,7 @@ func maskOf(u *uop.UOp) (cond *uop.UOp, low float64) {
 	return cond, low
 }
 
-// lowMask is a condition and the value that its scores have, nil for no condition.
+// lowMask is a result of lowBy: the condition, nil if there is none, and the low value.
 type lowMask struct {
 	cond *uop.UOp
 	low  float64
@@ -255,7 +255,7 @@ func lowBy(u *uop.UOp, seen map[*uop.UOp]lowMask) (cond *uop.UOp, low float64) {
 	return nil, 0
 }
 
-// twoValues returns the constants that a value has if a condition is true and if it is false; not ok for other values.
+// twoValues returns the constants that a value has if a condition is true and if it is false; cond is nil for other values.
 func twoValues(u *uop.UOp) (cond *uop.UOp, yes, no float64) {
 	switch {
 	case u.Op == uop.Cast && u.Src[0].DType.IsBool():
@@ -300,8 +300,8 @@ const (
 	zero
 )
 
-// columnsOf finds the ranges over the columns of scores and of the values stored for each of them, and the positions of those ranges. ok is
-// false if a stored value depends on columns whose scores are low, all other values being finite.
+// columnsOf finds the ranges over the columns of scores and of values that are bufferized for each column; places has the source of each
+// BUFFERIZE that is such a range. ok is false if a stored value depends on columns whose scores are low, all other values being finite.
 func columnsOf(b *body, scores *uop.UOp, finite bool) (columns []*uop.UOp, places map[*uop.UOp]int, ok bool) {
 	kinds := map[*uop.UOp]maskedKind{scores: lowest}
 	places = map[*uop.UOp]int{scores: 2}
@@ -384,7 +384,7 @@ func (f *fuser) shortenColumns(b *body, scores *uop.UOp, columns []*uop.UOp, pla
 	// The product that computes the scores gets blocks of columns, so that the size of its tiles is a constant.
 	block, inner := rangeOf(own, count), rangeOf(own, own.Src[0].IntLike(wide))
 	value := simplify(replace(scores.Src[0], map[*uop.UOp]*uop.UOp{own: columnOf(block, inner)}))
-	if n%wide != 0 { // the columns that both blocks have count once
+	if n%wide != 0 { // columns in two overlapping blocks count once
 		twice := columnOf(block, inner).Lt(from.Add(block.MulInt(wide)))
 		value = twice.Where(value.ConstLike(uop.Float(math.Inf(-1))), value)
 	}

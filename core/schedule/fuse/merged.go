@@ -6,9 +6,9 @@ import (
 	"polygrad/core/uop"
 )
 
-// sinkMerges moves reshapes behind functions and reductions that make one first axis of two: blocks, and what lies beside each other
-// in memory within a block (matrices of a batch, in loops). These are computed with two axes, in the order of memory, and indices
-// have no quotients.
+// sinkMerges moves reshapes that merge the first two axes behind functions and reductions: the first axis counts blocks, the second one is
+// contiguous in memory within a block (matrices of a batch, in loops). Functions and reductions are then computed with two axes, in the order
+// of memory, and indices have no quotients.
 func sinkMerges(root *uop.UOp) *uop.UOp {
 	order := root.Toposort()
 	if !slices.ContainsFunc(order, func(u *uop.UOp) bool { return u.Op == uop.Reshape && mergesLanes(u.Src[0], u.Shape()) }) {
@@ -30,7 +30,7 @@ func sinkMerges(root *uop.UOp) *uop.UOp {
 	return out
 }
 
-// mergesLanes reports whether a reshape merges the first two axes of a view, the second of which is the last one in memory.
+// mergesLanes reports whether a reshape merges the first two axes of a permuted view, the second of which is the last axis of its base.
 func mergesLanes(x *uop.UOp, to uop.Shape) bool {
 	if x.Op != uop.Permute || len(to) == 0 || len(x.Shape()) < 3 {
 		return false
@@ -39,13 +39,13 @@ func mergesLanes(x *uop.UOp, to uop.Shape) bool {
 	return order[1] == len(order)-1 && order[0] != len(order)-2 && s[0].U == nil && s[1].U == nil && s[0].N > 1 && s[1].N > 1 && to[0].IsNum(s[0].N*s[1].N)
 }
 
-// merges are the values whose first axis is two: split has their values before that.
+// merges is the state of sinkMerges: to has the rewritten values, split those with two axes in place of a merged first axis.
 type merges struct {
 	to    *substitution
 	split map[*uop.UOp]*uop.UOp
 }
 
-// splitOf is u, which is v with its sources replaced, with two axes in place of the first one; nil if none of its sources is.
+// splitOf is u with two axes in place of its first one, nil if its sources have no such form. v is u with its sources rewritten.
 func (m merges) splitOf(u, v *uop.UOp) *uop.UOp {
 	if len(u.Src) == 0 || len(u.Src[0].Shape()) == 0 {
 		return nil
@@ -101,7 +101,7 @@ func (m merges) splitOf(u, v *uop.UOp) *uop.UOp {
 	return nil
 }
 
-// splitFunction is an elementwise function of values of which one is split.
+// splitFunction is an elementwise function with two axes in place of its first one, nil if no operand has them.
 func (m merges) splitFunction(u *uop.UOp) *uop.UOp {
 	var first uop.Shape
 	for _, s := range u.Src {

@@ -76,7 +76,7 @@ func loopsAndStores(k *schedule.Kernel) (loops, stores []*uop.UOp) {
 	return end.Src[1:], stores
 }
 
-// moved is kernel j in the loops of kernel i, one of which runs in order: j reads what i stores, element by element.
+// moved merges kernel j into the loops of kernel i, one of which is sequential: j reads element by element what i stores.
 func (f *fuser) moved(i, j int) (merged schedule.Kernel, reason Reason) {
 	from, to := f.groups[i].kernel, f.groups[j].kernel
 	loops, stores := loopsAndStores(from)
@@ -167,7 +167,7 @@ func runningMaxima(stores []*uop.UOp) bool {
 	return !slices.ContainsFunc(stores, func(s *uop.UOp) bool { return s.Src[1].Op != uop.Prefix || s.Src[1].Arg.(uop.PrefixArg).Op != uop.Max })
 }
 
-// readsBefore are the indices by which stores read what the iteration before stored at an element, where there is one.
+// readsBefore are the indices in stores that read the element which the previous iteration stored through at, and nothing in the first iteration.
 func readsBefore(stores []*uop.UOp, at *uop.UOp) (found []*uop.UOp) {
 	r := at.Src[1].Ranges()[slices.IndexFunc(at.Src[1].Ranges(), runsInOrder)]
 	start := map[*uop.UOp]*uop.UOp{r: r.IntLike(0)}
@@ -183,8 +183,8 @@ func readsBefore(stores []*uop.UOp, at *uop.UOp) (found []*uop.UOp) {
 	return found
 }
 
-// currentAndPrevious are the values of a cheap function of a running maximum in this iteration and in the one before. Both are made of the maximum of the
-// elements before each one: of sums, that would be other roundings. Nil if they cannot.
+// currentAndPrevious are the values of a cheap function of a running maximum in this iteration and in the previous one, both computed from the
+// maximum of all earlier elements. They are nil for other values: a running sum that is computed so would be rounded differently.
 func currentAndPrevious(v *uop.UOp) (now, before *uop.UOp) {
 	p := v.Find(func(u *uop.UOp) bool { return u.Op == uop.Prefix })
 	if p == nil {

@@ -13,11 +13,11 @@ import (
 //
 //	for i { for j { for k < 3 { sum += x[i, (j+k+380) % 383] }}}
 //
-// Where that takes longer, as the kernels are laid out, what it reads is stored in the order in which it is needed:
+// If that takes longer, by an estimate of the kernels' layouts, the operand is first stored in the order in which it is read:
 //
 //	for i { for p < 383 { t[i, p] = x[i, (p+380) % 383] }}; for i { for j { for k < 3 { sum += t[i, j+k] }}}
 
-// leastGathered is the number of elements from which on that may pay.
+// leastGathered is the least number of elements of an operand that is stored first.
 const leastGathered = 1024
 
 // storeOperands cuts kernels before operands that they would load element by element.
@@ -61,7 +61,7 @@ func (f *fuser) operandsFirst(g *group) (best []*group) {
 	costs, reason, gain := Costs{SavedCycles: whole}, Recompute, sureGain
 	before, after := f.slots, f.slots
 	for i, u := range operands {
-		for _, lookups := range []bool{true, false} { // stored for each look-up, or for each position of what is looked up
+		for _, lookups := range []bool{true, false} { // true: stored for each value of a loaded index; false: for each look-up
 			f.slots = before
 			first, read, elements := f.storedFirst(u, next, lookups)
 			if first == nil || isIndirect(u) && float64(elements) >= iterations {
@@ -116,8 +116,8 @@ func iterationsOf(stores []store) (most float64) {
 	return most
 }
 
-// sureGain is the part of the cycles that must be left, as they are estimates; gainOfMore is that where more elements are stored than there
-// are, as of windows that do not overlap.
+// sureGain is the largest share of the cycles that may be left, with a margin as they are estimates; gainOfMore is the share if more elements
+// are stored than the largest buffer has, as of windows that do not overlap.
 const sureGain, gainOfMore = 0.9, 0.5
 
 // largestBuffer is the number of elements of the largest buffer that a value is computed from.
@@ -130,7 +130,7 @@ func largestBuffer(u *uop.UOp) (n int64) {
 	return n
 }
 
-// storesOf are the stores of a group whose PARAMs are slots; nil if there is none, or an unknown one.
+// storesOf are the stores of a group, with slots as PARAMs; nil for an opaque kernel that is not a single plain store.
 func (f *fuser) storesOf(g *group) []store {
 	if g.body != nil {
 		return g.body.stores
@@ -170,7 +170,7 @@ func (f *fuser) reading(g *group, u, read *uop.UOp) *group {
 		}
 	}
 	k.AST, k.Bufs = replace(k.AST, map[*uop.UOp]*uop.UOp{replace(u, local): replace(read, local)}), nil
-	local = map[*uop.UOp]*uop.UOp{} // without what only the operand read
+	local = map[*uop.UOp]*uop.UOp{} // drops the buffers that only the operand read
 	for i, slot := range bufs {
 		p := k.AST.Find(func(p *uop.UOp) bool { return p.Op == uop.Param && p.Arg == uop.Num(i) })
 		if p != nil {
@@ -182,7 +182,8 @@ func (f *fuser) reading(g *group, u, read *uop.UOp) *group {
 	return opaque(k, g.kernels)
 }
 
-// cycles estimates a run of groups without launching them, as they are laid out, and what elements take that are loaded one by one.
+// cycles estimates a run of groups from the layouts of their kernels, without launches; oneByOne is the part for elements that are loaded,
+// stored or moved one by one.
 func (f *fuser) cycles(groups []*group) (all, oneByOne float64, ok bool) {
 	for _, g := range groups {
 		ast := (*uop.UOp)(nil)
@@ -202,7 +203,7 @@ func (f *fuser) cycles(groups []*group) (all, oneByOne float64, ok bool) {
 	return all, oneByOne, true
 }
 
-// gathered are operands of stores that may be loaded one by one: elements of memory, and what is computed of them before it is reduced.
+// gathered are operands that may be loaded one by one: loads, choices between loads, and the terms of reductions that depend on such loads.
 func gathered(stores []store, next *uop.UOp) (operands []*uop.UOp) {
 	if next == nil {
 		return nil
@@ -226,7 +227,8 @@ func gathered(stores []store, next *uop.UOp) (operands []*uop.UOp) {
 	})
 }
 
-// lookedUpFunctions are functions of what is looked up once for all neighbours, which one lane would compute: the logarithms of sums of rows.
+// lookedUpFunctions are costly functions of looked-up values that are invariant in loop next, so that one lane would compute them: as the
+// logarithms of the sums of rows.
 func lookedUpFunctions(stores []store, next *uop.UOp) (functions []*uop.UOp) {
 	if next == nil {
 		return nil
@@ -246,7 +248,7 @@ func lookedUpFunctions(stores []store, next *uop.UOp) (functions []*uop.UOp) {
 	return slices.DeleteFunc(functions, func(u *uop.UOp) bool { return u.HasOp(uop.Ops(uop.Reduce, uop.Bufferize)) })
 }
 
-// oneLane is how long one lane takes for a function: an operation waits for the one before it.
+// oneLane is the cycles that a function takes in one lane, where each operation waits for the previous one.
 func oneLane(u *uop.UOp) (cycles float64) {
 	for _, x := range u.Toposort() {
 		if !x.DType.IsIndex() && len(x.Ranges()) > 0 {
@@ -256,10 +258,10 @@ func oneLane(u *uop.UOp) (cycles float64) {
 	return cycles * float64(volume(u.Ranges()))
 }
 
-// latencyFactor is the cost of an operation of one lane relative to that of a vector in a series of them.
+// latencyFactor is the latency of an operation relative to its cost in a series of independent vectors (weight).
 const latencyFactor = 3
 
-// leastFunction is the least weight of a function that one lane computes for long.
+// leastFunction is the least weight of a function that is costly in one lane.
 const leastFunction = 12
 
 // isLookedUp reports whether a value is computed from a load whose index is loaded.
@@ -267,7 +269,7 @@ func isLookedUp(u *uop.UOp) bool {
 	return u.Find(func(x *uop.UOp) bool { return x.Op == uop.Index && x.Src[1].HasOp(uop.Ops(uop.Param)) }) != nil
 }
 
-// nextElement is the loop through neighbours in memory: of a store, or of what is reduced.
+// nextElement is a loop in which a store has stride 1, else the last loop of a reduction; nil if there is neither.
 func nextElement(stores []store) *uop.UOp {
 	for _, s := range stores {
 		for _, r := range s.loops {
@@ -297,14 +299,14 @@ func irregular(l, next *uop.UOp) bool {
 type positions struct {
 	at    []*uop.UOp // each from 0 to its size
 	sizes []int64
-	// to are the indices, or loops, in terms of new loops.
+	// loops are new loops over the positions; to maps the indices, and single loops, to expressions of them.
 	loops []*uop.UOp
 	to    map[*uop.UOp]*uop.UOp
-	// lookups: some are looked up.
+	// lookups: some of the indices are loaded.
 	lookups bool
 }
 
-// add adds a position from 0 to size.
+// add adds a position with size values from 0 on and returns its new loop.
 func (p *positions) add(f *fuser, at, like *uop.UOp, size int64) (r *uop.UOp) {
 	f.ranges++
 	r = like.With(like.Src[0].IntLike(size)).WithArg(uop.RangeArg{ID: []int{f.ranges}, Type: uop.AxisLoop})
@@ -315,7 +317,7 @@ func (p *positions) add(f *fuser, at, like *uop.UOp, size int64) (r *uop.UOp) {
 // elements is the number of combinations of positions.
 func (p *positions) elements() int64 { return volume(p.loops) }
 
-// storedFirst returns bodies that store a value for each of its positions, and what reads it; nil if that is not possible.
+// storedFirst returns bodies that store a value for each of its positions, and the load that replaces it; nil if that is not possible.
 func (f *fuser) storedFirst(u, next *uop.UOp, lookups bool) (bodies []*body, read *uop.UOp, elements int64) {
 	p := f.positionsOf(u, next, lookups)
 	if p == nil || !lookups && !isLookedUp(u) || p.elements() > 2*volume(u.Ranges()) {
@@ -336,7 +338,7 @@ func (f *fuser) storedFirst(u, next *uop.UOp, lookups bool) (bodies []*body, rea
 		row = row.MulInt(p.sizes[i+1]).Add(at)
 	}
 	row = simplify(row)
-	if p.lookups && u.Src[1].Op == uop.Where { // what is looked up may be outside; where it is loaded for each position, 0 is stored then
+	if p.lookups && u.Src[1].Op == uop.Where { // a loaded index may be out of bounds; without lookups, 0 is stored for it
 		row = u.Src[1].With(u.Src[1].Src[0], row, u.Src[1].Src[2])
 	}
 	bodies = []*body{first}
@@ -346,8 +348,8 @@ func (f *fuser) storedFirst(u, next *uop.UOp, lookups bool) (bodies []*body, rea
 	return bodies, memory.IndexBy(row), elements
 }
 
-// positionsOf are the positions of a value, the loop through neighbours last: sums of loops that it depends on in no other way, what is looked up,
-// and single loops. nil if there are none.
+// positionsOf are the positions of a value, that of loop next last: sums of loops on which the value depends in no other way, with lookups also
+// loaded indices, and single loops. nil if a single loop has a variable trip count.
 func (f *fuser) positionsOf(u, next *uop.UOp, lookups bool) *positions {
 	p, covered := &positions{to: map[*uop.UOp]*uop.UOp{}}, map[*uop.UOp]bool{}
 	for _, n := range slices.Backward(u.Toposort()) {
@@ -384,7 +386,7 @@ func (f *fuser) positionsOf(u, next *uop.UOp, lookups bool) *positions {
 	return p
 }
 
-// addLookup adds the positions that an index of memory takes, if its conditions limit it.
+// addLookup adds the values of the loaded index n as a position, if the conditions of the load u bound them.
 func (f *fuser) addLookup(p *positions, n, u *uop.UOp) bool {
 	if !n.HasOp(uop.Ops(uop.Index)) || u.Op != uop.Index {
 		return false
@@ -406,8 +408,8 @@ func (f *fuser) addLookup(p *positions, n, u *uop.UOp) bool {
 	return true
 }
 
-// addDigits adds the positions of a sum of loops, which has as many as there are digits that no two share: x*1535 + (y+z)*2 + w. At least one
-// has fewer values than its loops have iterations.
+// addDigits splits a sum of loops into digits that do not overlap, and adds each as a position: x*1535 + (y+z)*2 + w has three. At least one
+// must be a sum of several loops: it has fewer values than its loops have iterations.
 func (f *fuser) addDigits(p *positions, n, next *uop.UOp) bool {
 	var ts []term
 	constant, ok := int64(0), true
@@ -458,7 +460,7 @@ func (f *fuser) addDigits(p *positions, n, next *uop.UOp) bool {
 			at = at.Add(t.r.MulInt(k))
 		}
 		at = symbolic.Simplify(at)
-		// at is from 0 to most; the sum has unit * at and what negative terms begin with.
+		// at has the values from 0 to most; the digit is unit * at + lo, where lo is the least value of its negative terms.
 		lo := int64(0)
 		for _, t := range d {
 			if t.stride < 0 {
@@ -478,7 +480,7 @@ func (f *fuser) addDigits(p *positions, n, next *uop.UOp) bool {
 	return true
 }
 
-// backwards reports whether a sum falls with a loop.
+// backwards reports whether a sum has a negative stride in a loop.
 func backwards(ts []term, r *uop.UOp) bool {
 	return slices.ContainsFunc(ts, func(t term) bool { return t.r == r && t.stride < 0 })
 }

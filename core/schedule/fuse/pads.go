@@ -35,7 +35,7 @@ func storePads(root *uop.UOp) *uop.UOp {
 	return Stored(root, stored)
 }
 
-// rowMajorBase is the value of which a view has all elements, each once and in row-major order.
+// rowMajorBase is the base of a view: a value of which the view may permute, repeat or cast the elements, but drops and adds none.
 func rowMajorBase(u *uop.UOp) *uop.UOp {
 	for u.Op == uop.Permute || u.Op == uop.Reshape || u.Op == uop.Flip || u.Op == uop.Expand || u.Op == uop.Cast {
 		u = u.Src[0]
@@ -114,7 +114,7 @@ func isRolled(u *uop.UOp) bool {
 	return u.Size() == size && !shape.Equal(u.Src[0].Shape()) && slices.ContainsFunc(u.MovementPairs(), func(p uop.Pair) bool { return !p.Lo.IsNum(0) })
 }
 
-// paddedBelow is the PAD, or the rolled view, that a tensor is a view of, nil if it is none of one.
+// paddedBelow is the PAD, or the rolled view, that a tensor is a view of; nil if there is none.
 func paddedBelow(u *uop.UOp) *uop.UOp {
 	for {
 		switch {

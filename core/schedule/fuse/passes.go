@@ -123,7 +123,7 @@ type fuser struct {
 	groups  []*group
 	slots   []schedule.Slot
 	next    contiguousAxes    // of values of the tensor graph
-	stored  map[*uop.UOp]bool // values that are read by a reduction, too: whether that pays
+	stored  map[*uop.UOp]bool // results of storedForReduction
 	ranges  int               // the last number of a range
 	changed bool              // some kernel is no longer one of the scheduler
 	placed  bool              // s is complete

@@ -52,8 +52,9 @@ func permutationOf(u *uop.UOp) []int {
 	return nil
 }
 
-// permutationOf returns that permutation if the last axis of the base has stride 1 in memory, or that of any view whose base is nearer to the
-// order of memory: fewer elements lie behind the axis of stride 1. A view may be repeated, as a mean of rows in front of them.
+// permutationOf returns the permutation of a view that should move to the result: one that moves the last axis of its base, if this axis has
+// stride 1 in memory, or any whose base is closer to the order of memory: fewer elements lie behind the axis of stride 1. The view may be
+// broadcast, as a mean of rows is.
 func (k contiguousAxes) permutationOf(u *uop.UOp) []int {
 	view := u
 	if u.Op == uop.Expand {
@@ -70,7 +71,7 @@ func (k contiguousAxes) permutationOf(u *uop.UOp) []int {
 	return nil
 }
 
-// behind is the number of elements of the axes behind one.
+// behind is the product of the sizes of the axes behind one.
 func behind(shape uop.Shape, axis int) int64 { return uop.Shape(shape[axis+1:]).MaxNumel() }
 
 // next returns the axis of a value along which memory is contiguous: the last axis of a value that may be stored.
@@ -269,8 +270,8 @@ func regrouped(x *uop.UOp, order []int, shape uop.Shape) (*uop.UOp, []int) {
 	return x.Reshape(reordered(shape, axes)), inverse(axes)
 }
 
-// reducedInMemoryOrder returns a permute of a reduction whose results lie along the axis along which its source does: that of windows
-// of a permuted view.
+// reducedInMemoryOrder returns u as a permute of a reduction whose last axis is the contiguous axis of its source, as for windows of a
+// permuted view; u itself if there is no such form.
 func (k contiguousAxes) reducedInMemoryOrder(u *uop.UOp) *uop.UOp {
 	x, next := u.Src[0], k.next(u.Src[0])
 	if permutationOf(x) != nil || next < 0 || next >= lastLong(u.Shape()) || u.Shape()[next].IsNum(1) {

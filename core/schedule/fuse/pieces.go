@@ -215,7 +215,7 @@ func (f *fuser) splitPays(b *body, c *cut) bool {
 		case u.Op == uop.Where && u.Src[0].InRange(c.r):
 			saved += n * (1 + wastedWork(u, c.r, counted)/2)
 		case u.DType.IsBool() && (ofPositions(u) || u.Op == uop.And && slices.ContainsFunc(u.Src, func(s *uop.UOp) bool { return s.InRange(c.r) && ofPositions(s) })):
-			saved += n // of a condition on loaded values, too, joined with one of positions
+			saved += n // a comparison of positions, or its conjunction with a condition on loaded values
 		case u.Op == uop.Index && strideIn(u.Src[1].GetIdx(), c.r) < 0:
 			saved += n * float64(issued*m.Lanes) // a gather
 		}
@@ -287,7 +287,7 @@ func (f *fuser) splitsOf(b *body) map[*uop.UOp][]int64 {
 			switch {
 			case r == nil || !known:
 			case more > 0:
-				// In between the windows hold positions on both sides.
+				// From start to end, a window has positions on both sides of the limit.
 				end := -floorDiv(plus-c, stride)
 				start := -floorDiv(plus+more-c, stride)
 				if start != end && more > stride*(sizeOf(r)-1)/4 {

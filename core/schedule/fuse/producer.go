@@ -108,7 +108,7 @@ func valuesOf(m map[*uop.UOp]*uop.UOp) []*uop.UOp {
 	return out
 }
 
-// align splits loops of both bodies until every loop of p that is read through runs as one range of k.
+// align splits loops of both bodies until each loop of a store of p that k reads is one range of k.
 func (f *fuser) align(p, k *body) (*body, *body, []edge) {
 	const rounds = 4
 	for range rounds {
@@ -295,8 +295,8 @@ func (f *fuser) inline(p, k *body, edges []edge, rows map[*uop.UOp]*uop.UOp, kee
 	return out
 }
 
-// loopsOfStore are the loops in which a store of p stays: those of k where it reads the value, if it does so in loops
-// only, else any loops of k that run like them inside the rows, else loops of their own.
+// loopsOfStore maps the loops of a store of p that is kept to loops of the merged body: those in which k reads the value, if all of them are
+// loops of k; else the common rows and, inside of them, other loops of k with the same trip counts, or new loops if k has none.
 func (f *fuser) loopsOfStore(s *store, edges []edge, rows map[*uop.UOp]*uop.UOp, k *body) map[*uop.UOp]*uop.UOp {
 	for _, x := range edges {
 		if x.from.slot == s.slot && !slices.ContainsFunc(s.loops, func(r *uop.UOp) bool { return !slices.Contains(k.loops, x.at[r]) }) {

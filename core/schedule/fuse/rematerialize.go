@@ -6,8 +6,8 @@ import (
 	"polygrad/core/uop"
 )
 
-// What is stored is decided before kernels are merged. Afterwards a temporary may be a cheap function of what its reader loads anyway, or of
-// what is stored beside it:
+// Which values are stored is decided before kernels are merged. Once they are, a temporary may be a cheap function of values that its reader
+// loads anyway, or of another output of its kernel:
 //
 //	for i { a[i] = f(x[i]); b[i] = x[i] > 0 ? a[i] : 0 }; for j { for k { sum += a[k, j] + b[k, j] * x[k, j] }}
 //
@@ -47,7 +47,7 @@ func (f *fuser) withoutStore(i, n int) (best []*group) {
 		}
 	}
 	rest := &body{}
-	loads := map[*uop.UOp]*uop.UOp{} // what is stored beside it
+	loads := map[*uop.UOp]*uop.UOp{} // loads of the other outputs of the kernel
 	for k, o := range p.body.stores {
 		if k == n {
 			continue
@@ -65,7 +65,7 @@ func (f *fuser) withoutStore(i, n int) (best []*group) {
 		}
 	}
 	if overlap(groupOf(&body{stores: []store{s}}, nil).reads, p.writes) {
-		return nil // that is overwritten
+		return nil // an operand is overwritten
 	}
 	var least Costs
 	values := []*uop.UOp{s.value}

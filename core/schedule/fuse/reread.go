@@ -12,7 +12,7 @@ import (
 func (f *fuser) storeReread(r schedule.Reread) bool {
 	m := &f.o.Machine
 	c := Costs{Elements: r.Elements, Evaluations: r.Evaluations}
-	if f.o.Invocations || r.Reduces { // a loop that chooses among it and others is not unrolled
+	if f.o.Invocations || r.Reduces { // a loop that selects among this value and others is not unrolled
 		c.Evaluations *= r.Choices
 	}
 	again := float64(c.Evaluations - c.Elements)
@@ -84,8 +84,8 @@ func (m *Machine) storeCycles(elements int64, dt *uop.DType) float64 {
 	return m.launchCycles() + 2*m.transferCycles(elements*int64(dt.Itemsize()))
 }
 
-// gatherCycles is the measured cost of gathering one of so many elements: higher without gather instructions, which exist for elements of 4
-// and 8 bytes, and where each is a line from beyond L2.
+// gatherCycles is the measured cost of gathering one of `of` elements: higher without gather instructions, which exist for elements of 4 and
+// 8 bytes, and if each element is a cache line from beyond L2.
 func (m *Machine) gatherCycles(of int64, dt *uop.DType) float64 {
 	cycles := 1 + 12/float64(m.Lanes)
 	if dt.Itemsize() < 4 {
@@ -114,7 +114,7 @@ const (
 	transposeWork = 5
 	// choiceCycles is the cost of choosing one element among two that are loaded one by one.
 	choiceCycles = 2
-	// rowWork is the cost of the reduction of a vector to an element, in cycles.
+	// rowWork is the cost of the horizontal reduction of a vector to an element, in cycles.
 	rowWork = 8
 )
 
@@ -240,7 +240,7 @@ func (f *fuser) gathersNeighbours(u *uop.UOp) bool {
 		f.next = contiguousAxes{}
 	}
 	for _, s := range boundedSubgraph(u) {
-		// A repeated value is stored by itself.
+		// A broadcast value is stored by itself.
 		if uop.GroupElementwise.Has(s.Op) && 2*s.Shape().MaxNumel() > u.Shape().MaxNumel() && f.ordersDiffer(s) {
 			return true
 		}
@@ -248,7 +248,8 @@ func (f *fuser) gathersNeighbours(u *uop.UOp) bool {
 	return false
 }
 
-// joinsOrders reports whether a value joins two that lie in different orders: neither vectors of rows nor vectors of columns choose among them.
+// joinsOrders reports whether a value joins two operands that are contiguous along different axes: then neither vectors along rows nor vectors
+// along columns can select among them.
 func (f *fuser) joinsOrders(u *uop.UOp) bool {
 	if f.next == nil {
 		f.next = contiguousAxes{}
@@ -260,7 +261,7 @@ func (f *fuser) joinsOrders(u *uop.UOp) bool {
 	return a >= 0 && b >= 0 && a != b
 }
 
-// ordersDiffer reports whether two sources of a function lie in different orders, and neither is repeated.
+// ordersDiffer reports whether two sources of a function are contiguous along different axes, and neither is broadcast.
 func (f *fuser) ordersDiffer(u *uop.UOp) bool {
 	n, found := u.Shape().MaxNumel(), anyAxis
 	for _, s := range u.Src {

@@ -7,8 +7,8 @@ import (
 	"polygrad/core/uop"
 )
 
-// cutRowFunctions moves functions of one number of each row, such as its sum, to kernels of their own, which compute them in full vectors:
-// before or after the loop over a row one lane would compute them. Stores that go through the row and need the functions get a kernel of
+// cutRowFunctions moves functions of a scalar of each row, such as its sum, to a kernel of their own that computes them in full vectors: before
+// or after the loop over the row, a single lane would compute them. Stores that need the functions in another loop over the row get a kernel of
 // their own, too.
 func (f *fuser) cutRowFunctions() (changed bool) {
 	for i := 0; i < len(f.groups); i++ {
@@ -62,8 +62,8 @@ type rowFunctions struct {
 	work float64
 }
 
-// rowFunctionsOf finds the functions of sums that run along vectors, nil if there are none; with again also those that stores need which go
-// through the row again.
+// rowFunctionsOf finds the functions of sums that run along vectors, nil if there are none; with again, it includes the functions needed by stores
+// that loop over the row again.
 func (f *fuser) rowFunctionsOf(b *body, again bool) *rowFunctions {
 	values := b.values()
 	ofRow := map[*uop.UOp]bool{} // reductions of a row, and functions of them
@@ -81,7 +81,7 @@ func (f *fuser) rowFunctionsOf(b *body, again bool) *rowFunctions {
 	var reads, writes slotSet
 	for _, s := range b.stores {
 		if s.keepsElements() {
-			return nil // the loop may do without those, and without their sums
+			return nil // the loop may skip the elements that keep their value, and their sums
 		}
 		if ofRow[s.value] && s.value.Op != uop.Reduce && sameSet(s.loops, b.loopsOf(s.value)) && sameRows(s.loops) {
 			c.stores, c.rows = append(c.stores, s), s.loops
@@ -132,7 +132,7 @@ func (f *fuser) rowFunctionsOf(b *body, again bool) *rowFunctions {
 	return c
 }
 
-// functionsOfLoads finds the functions of what is loaded once for each row, in a kernel without reductions whose vectors run along the rows.
+// functionsOfLoads finds the functions of values that are loaded once for each row, in a kernel without reductions whose vectors run along rows.
 func (f *fuser) functionsOfLoads(b *body) *rowFunctions {
 	order, ok := loopOrder(b)
 	if !ok || len(order) < 2 || sizeOf(order[len(order)-1]) < minContiguousRun || b.scatters() {
@@ -179,7 +179,7 @@ func (f *fuser) rowWork(u *uop.UOp) float64 {
 	return f.o.Machine.work(u)
 }
 
-// findSums lists the reductions that the functions need, and the stores that go through the row again. It reports whether all are of rows.
+// findSums lists the reductions that the functions and the wide stores need. It reports whether all of them are reductions of the same rows.
 func (c *rowFunctions) findSums(b *body, ofRow map[*uop.UOp]bool) bool {
 	all := c.functions()
 	for _, s := range c.wide {

@@ -131,8 +131,8 @@ func divisionsOf(values []*uop.UOp) map[*uop.UOp]bool {
 	return out
 }
 
-// rowPays compares the work for a value with the loads of a row whose elements are strided in memory, as those of a column are: without the row
-// the lanes of vectors are columns.
+// rowPays compares the work for a value with the cost of strided loads along its row, as of a column of a matrix: they load elements one by one,
+// whereas without a cached row the lanes of vectors are columns.
 func (f *fuser) rowPays(v rowValue, work float64) bool {
 	gathers := 0.0
 	for _, u := range v.u.ToposortGated(func(u *uop.UOp) bool { return u.InRange(v.inner) }) {

@@ -15,8 +15,8 @@ import (
 //
 //	for i { m = max(x[i, 0], x[i, 1], x[i, 2]); a = exp(x[i, 0] - m); …; s = a + b + c; store(a / s); store(b / s); store(c / s) }
 
-// longestShortRow is the greatest trip count of the loops over such a row. Where its elements lie side by side, so that vectors of rows are
-// loaded one by one, it is fewElements.
+// longestShortRow is the greatest trip count of the loops over a short row. It is fewElements where a load is strided from row to row, since
+// vectors across longer rows are loaded element by element.
 const longestShortRow = 7
 
 // unrollShortRows unrolls the loops over short rows.
@@ -34,8 +34,8 @@ func (f *fuser) unrollShortRows() (changed bool) {
 	return changed
 }
 
-// shortRows reports whether several loops of a body go through a short row, and no other loops; inner is that of the stores, nil if each
-// stores one number of a row.
+// shortRows reports whether a body has several inner loops, all of them over a short row; inner is the loop of the stores, nil if each stores
+// one element of a row.
 func (f *fuser) shortRows(b *body) (inner *uop.UOp, ok bool) {
 	long := func(u *uop.UOp) bool { return u.Op == uop.Reduce && volume(u.Src[1:]) > longestShortRow }
 	if f.o.Invocations || b.pieces || !b.reduces() || len(b.values()) > mostOfChoices/longestShortRow || slices.ContainsFunc(b.values(), long) {
@@ -99,7 +99,7 @@ func (f *fuser) hasShortRows(b *body) bool {
 // fewVectors is the least number of vectors of rows.
 const fewVectors = 8
 
-// rowsUnrolled is a body without the loops over short rows, of which inner is that of the stores.
+// rowsUnrolled is a body with the loops over short rows unrolled: those of its reductions, and the loop inner of its stores.
 func (f *fuser) rowsUnrolled(b *body, inner *uop.UOp) *body {
 	t := newImages()
 	for _, u := range b.values() {

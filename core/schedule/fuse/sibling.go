@@ -155,7 +155,7 @@ func (f *fuser) sharesFunction(b *body, n int) bool {
 	for _, u := range rest.values() {
 		others[u] = true
 	}
-	var common []*uop.UOp // sources before users, as for all that a common value needs
+	var common []*uop.UOp // sources before users; all operands of a common value are common, too
 	for _, u := range first.values() {
 		if others[u] {
 			common = append(common, u)

@@ -23,8 +23,8 @@ func (f *fuser) reduceWords() (changed bool) {
 	return changed
 }
 
-// inWords is a body that stores whether some bool in memory is true (or false; or not) along some loops, by words; nil for others, and
-// where rows do not begin and end with a word.
+// inWords is a body that reduces bools in memory by any or all (a maximum, with or without negations) in whole words; nil for other bodies, and
+// if rows do not begin and end at a word.
 func (f *fuser) inWords(b *body) *body {
 	s := b.stores[0]
 	reduced, inverted := notOf(s.value)
@@ -82,8 +82,8 @@ func notOf(u *uop.UOp) (of *uop.UOp, negated bool) {
 	return u, false
 }
 
-// wordsAt is an INDEX of bools as that of words, where iterations of r that follow each other are neighbours and become one of word; nil
-// where a word has others.
+// wordsAt turns an INDEX of bools with stride 1 in r into an INDEX of words: boolsInWord iterations of r become one iteration of word. It is nil
+// if a word would have elements of other iterations.
 func wordsAt(at, r, word *uop.UOp) *uop.UOp {
 	memory := at.Src[0]
 	if memory.Op != uop.Param || len(at.Src) != 2 || memory.DType.Size%boolsInWord != 0 || strideIn(at.Src[1], r) != 1 {
