@@ -76,7 +76,7 @@ func padToWhere(ctx any, u *uop.UOp) *uop.UOp {
 		}
 	}
 	where := valid.Where(u.Src[0], x.g.Const(u.DType, uop.Int(0)))
-	// PADs of one value that differed only in parts cut off again are equal now; each keeps its own ranges.
+	// PADs of one value that differ only in elements which are cut off again give equal WHEREs; a longer condition keeps the ranges of each apart.
 	for m := x.at(where); m.known && !slices.Equal(m.in, n.in); m = x.at(where) {
 		valid = valid.And(x.g.ConstBool(true))
 		where = valid.Where(u.Src[0], where.Src[2])

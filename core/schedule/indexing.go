@@ -33,7 +33,7 @@ type nodeRanges struct {
 	// known: the node has ranges. in are the indices at which it reads its sources, out the indices at which its users read it.
 	known   bool
 	in, out []*uop.UOp
-	// choices is how many expressions of stacks the sources are one of: fusion computes those side by side, each once. Set only for store.
+	// choices is the number of expressions in a stack of which the sources are one: fusion computes all in one iteration. Set only for store.
 	choices int64
 	// loops are the ranges of the kernel that reads the sources; set only for the callback store.
 	loops []*uop.UOp
@@ -47,7 +47,7 @@ type nodeRanges struct {
 	reduces bool
 	// uniform are the axes along which the value is constant, picked the axes along which at most one element is nonzero.
 	uniform, oneHot axisSet
-	// evaluations is the number of times that each element is computed, over all users.
+	// evaluations is the number of evaluations of elements, over all users.
 	evaluations int64
 	// kernels is the number of loop nests that compute the value; users that share loops count once.
 	kernels int64
@@ -508,7 +508,7 @@ func union(list, more []*uop.UOp) []*uop.UOp {
 	return list
 }
 
-// volume is the product of the trip counts of loops, limited to 2^60.
+// volume is the product of the trip counts of loops that are not selecting, limited to 2^40.
 func (x *indexing) volume(loops []*uop.UOp) int64 {
 	n := int64(1)
 	for _, r := range loops {

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// ArenaAlign is the alignment of temporaries: cache lines, and where GPUs bind buffers.
+// ArenaAlign is the alignment of temporaries: a multiple of cache lines, and the alignment at which GPUs bind buffers.
 const ArenaAlign = 256
 
 // temporary is a slot in the arena with its live range: the kernels from first to last.

@@ -13,9 +13,9 @@ import (
 
 // A loop over few elements takes less time than the launches of its kernels, so it becomes one kernel: a sequential loop over iterations that
 // contains the loops of the kernels one after the other. A batch of such loops, whose elements lie one after the other in memory, is an outer
-// parallel loop: each stays in the cache.
+// parallel loop: the elements of each stay in the cache.
 
-// Limits of the elements per iteration of such a kernel, or of one of its batch, all of which one thread computes, and of its buffers.
+// Limits of such a kernel: the elements that an iteration computes (with a batch: an iteration of one loop), all in one thread, and the buffers.
 const (
 	maxMerged        = 1 << 14
 	maxMergedBuffers = 16
@@ -87,7 +87,7 @@ func (s *Schedule) fuseLoopKernels(l *Loop) (merged *Kernel, reason string) {
 	var ends []*uop.UOp
 	for n, k := range kernels {
 		k.AST = withoutUnchanged(k.AST, l.Variable.Name, across[n])
-		m, here := map[*uop.UOp]*uop.UOp{}, map[*uop.UOp]*uop.UOp{} // here: each loop over the batch with the loop that is left of it
+		m, here := map[*uop.UOp]*uop.UOp{}, map[*uop.UOp]*uop.UOp{} // here: loopsAcross in graph g
 		for r, inner := range across[n] {
 			here[g.Import(r)] = nil
 			if inner != nil {
@@ -195,7 +195,7 @@ func withoutUnchanged(kernel *uop.UOp, variable string, across loopsAcross) *uop
 // shorterLoop is a loop in place of the loop r, its position in r, and the value that is computed in it.
 type shorterLoop struct{ r, rest, position, value *uop.UOp }
 
-// of is a statement with the loop r, with the shorter one around a part of it.
+// of is a statement around part with the shorter loop in place of r.
 func (s *shorterLoop) of(statement, part *uop.UOp) *uop.UOp {
 	src := slices.Clone(statement.Src)
 	src[0] = rewrite.Substitute(part, rewrite.Map{s.r: s.position})
@@ -203,8 +203,8 @@ func (s *shorterLoop) of(statement, part *uop.UOp) *uop.UOp {
 	return statement.With(src...)
 }
 
-// shortened is one of some loops without the iterations in which a value is none that counts, as it is a choice whose condition compares the
-// loop with a function of a variable; nil if there is none. The rest of the condition stays in the value.
+// shortened is one of the loops without iterations in which v has no effect (isNone): v must be a WHERE whose condition compares the loop with
+// a function of the variable. It is nil if there is no such loop. The other clauses of the condition stay in the value.
 func shortened(v *uop.UOp, isNone func(*uop.UOp) bool, loops []*uop.UOp, variable string, across loopsAcross) *shorterLoop {
 	if v.Op != uop.Where {
 		return nil
@@ -244,7 +244,7 @@ func shortened(v *uop.UOp, isNone func(*uop.UOp) bool, loops []*uop.UOp, variabl
 			first = limit.AddInt(from)
 			length = first.Neg().AddInt(n)
 		}
-		if lo, hi := length.Bounds(); lo.I() < 0 || hi.I() > n || hi.I() < 2 { // a loop of at most one iteration counts as one of one
+		if lo, hi := length.Bounds(); lo.I() < 0 || hi.I() > n || hi.I() < 2 { // a loop of zero or one iterations would count as one iteration
 			continue
 		}
 		s := &shorterLoop{r: r, rest: r.With(length), value: value}
@@ -283,10 +283,10 @@ func withoutCasts(u *uop.UOp) *uop.UOp {
 	return u
 }
 
-// loopsAcross maps the loops over a batch in a kernel to the loops over what belongs to one of the batch.
+// loopsAcross maps the loops of a kernel over a batch to loops over the elements of one member of the batch, nil for a single element.
 type loopsAcross map[*uop.UOp]*uop.UOp
 
-// at is an index for one of the batch.
+// at is an index for the given member of the batch.
 func (l loopsAcross) at(index, number *uop.UOp) *uop.UOp {
 	m := rewrite.Map{}
 	for r, inner := range l {
@@ -298,8 +298,7 @@ func (l loopsAcross) at(index, number *uop.UOp) *uop.UOp {
 	return symbolic.Simplify(rewrite.Substitute(index, m))
 }
 
-// ownElements is the distance between the elements that an index reaches for one of a batch and those for the next one, 0 if they are not
-// disjoint.
+// ownElements is the stride of an index from one member of a batch to the next, 0 if the elements of two members are not disjoint.
 func (l loopsAcross) ownElements(index *uop.UOp, batch int64) int64 {
 	g, loaded := index.Graph(), rewrite.Map{}
 	for _, u := range index.Toposort() {
@@ -339,8 +338,8 @@ func factorOf(x, u *uop.UOp) (factor int64, linear bool) {
 	return factor, linear
 }
 
-// batchOf finds a batch that is computed side by side in the loops of kernels, and the loops over it in each kernel: what one of the batch
-// writes, and reads of written slots, are its own elements. Of several it is the one that goes through the outermost axes; 1 if there is none.
+// batchOf finds a batch whose members the kernels compute independently, and the loops over it in each kernel: of the written slots, a member
+// reads and writes only its own elements. Of several batches it is the one along the outermost axes; 1 if there is none.
 func (s *Schedule) batchOf(kernels []Kernel, written map[int]bool) (batch int64, across []loopsAcross) {
 	var trips []int64
 	for _, k := range kernels {
@@ -379,8 +378,8 @@ func (s *Schedule) batchOf(kernels []Kernel, written map[int]bool) (batch int64,
 	return batch, across
 }
 
-// acrossKernel are the loops of a kernel over a batch, nil if one of the batch is not computed from its own elements. steps has the
-// written slots: the distance between elements of one of the batch and of the next one, 0 before it is found.
+// acrossKernel are the loops of a kernel over a batch, nil if a member reads or writes elements of others. steps has, for each written slot,
+// the stride from one member to the next, 0 before it is found.
 func acrossKernel(k Kernel, batch int64, steps map[int]int64) loopsAcross {
 	found := loopsAcross{}
 	isFound := func(r *uop.UOp) bool { _, is := found[r]; return is }

@@ -7,7 +7,7 @@ import (
 	"polygrad/core/uop"
 )
 
-// A loop over elements, of which those up to the number of the iteration, or from there on, keep their values, leaves them out.
+// A loop over elements leaves out those that keep their values: the elements up to the number of the iteration, or from there on.
 func TestWithoutUnchanged(t *testing.T) {
 	const n = 8
 	g := symbolic.NewGraph()
@@ -104,7 +104,7 @@ func TestShorterSumsAndConjunctions(t *testing.T) {
 	}
 }
 
-// Each kernel of a loop of several is shorter, one beside it is not, nor one of a device without such loops.
+// The kernels of a loop get shorter loops; a kernel outside of the loop does not, nor do kernels of a device without such loops.
 func TestShortened(t *testing.T) {
 	const n = 8
 	g := symbolic.NewGraph()
@@ -122,7 +122,7 @@ func TestShortened(t *testing.T) {
 	}
 }
 
-// A loop of at most one iteration counts as one of one: elements below a variable of 0 or 1 are still chosen, and those behind n-2 or n-1.
+// A loop of zero or one iterations would count as one iteration: the WHERE stays for elements below a variable of 0 or 1, and behind n-2 or n-1.
 func TestShortenedToOne(t *testing.T) {
 	const n = 8
 	g := symbolic.NewGraph()

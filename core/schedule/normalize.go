@@ -49,7 +49,7 @@ const insteadSource, sharedSource = 1, 2
 // that cached requests are looked up without it.
 type Late interface {
 	IsLate(u *uop.UOp, target uop.Target) bool
-	// Late keeps in made what nodes with other results of it will ask for.
+	// Late caches in made what it shares with nodes for other results of the same operation.
 	Late(u *uop.UOp, target uop.Target, made map[*uop.UOp][]*uop.UOp) *uop.UOp
 }
 
@@ -155,7 +155,7 @@ func (n *normalizer) run(sink *uop.UOp) *uop.UOp {
 	return n.nodes[0].copy
 }
 
-// copyIsShared reports whether the copy of a node is the same in all requests and worth a note: the body of a REPEAT, a table.
+// copyIsShared reports whether the copy of a node is the same in all requests and worth caching: the body of a REPEAT, a table.
 func copyIsShared(u *uop.UOp) bool {
 	switch u.Op {
 	case uop.Sink:

@@ -171,7 +171,7 @@ type place struct {
 	number int64
 }
 
-// register is such an element.
+// register keeps such an element between iterations.
 type register struct {
 	place
 	define        *uop.UOp

@@ -645,7 +645,7 @@ func (r *repeatScheduler) loop(u *uop.UOp, buffers []*uop.UOp) error {
 	return nil
 }
 
-// shortened leaves out what the kernels of a loop need not compute, if it is still there.
+// shortened drops iterations without effect (withoutUnchanged) from the kernels of a loop, if it has not become a single kernel.
 func (r *repeatScheduler) shortened(at int) {
 	if !r.merge || at >= len(r.s.Loops) {
 		return

@@ -84,7 +84,7 @@ func TestOverwritten(t *testing.T) {
 	}
 }
 
-// A part of the results of a loop, for each element of a batch or without one, is the result that it is of.
+// A slice of the concatenated results of a loop, with a batch or without, is a slice of one result.
 func TestWithParts(t *testing.T) {
 	g := symbolic.NewGraph()
 	around := func(u *uop.UOp, from, to int64) *uop.UOp {

@@ -190,7 +190,7 @@ func convertTo(v, target *uop.UOp) (*uop.UOp, error) {
 	return v.Reshape(shape), nil
 }
 
-// whole is the buffer after an ASSIGN to it, or to a reshaped view of it; nil for other views.
+// whole is the buffer after an ASSIGN to it, or to a reshaped view of it; target itself for other views.
 func whole(target, view, assign *uop.UOp) *uop.UOp {
 	for view.Op == uop.Reshape {
 		view = view.Src[0]

@@ -9,7 +9,7 @@ import (
 // Reread describes a value without a buffer: it is computed at each read.
 type Reread struct {
 	Value *uop.UOp
-	// Elements is the number of distinct elements of the value, Evaluations the number of times that each is computed, over all users.
+	// Elements is the number of distinct elements of the value, Evaluations the number of evaluations of elements, over all users.
 	Elements, Evaluations int64
 	// Iterations is the trip count of the loops in (or before) which it is computed.
 	Iterations int64
@@ -26,7 +26,8 @@ type Reread struct {
 	Lookups []*uop.UOp
 	// Copies is an upper bound of the number of copies of the value's code in kernels.
 	Copies int
-	// Choices is how many expressions of stacks it is part of one of. Evaluations supposes that each is computed where it is chosen.
+	// Choices is the number of expressions in a stack, if the value is part of one of them, else 1. Evaluations assumes that each expression is
+	// computed only where it is selected.
 	Choices int64
 	// Reduces: it is computed from the result of a reduction in the same loops.
 	Reduces bool
@@ -37,7 +38,7 @@ type Reread struct {
 // MostChoices is the limit of expressions in a stack that fusion computes side by side.
 const MostChoices = 32
 
-// choicesAt is the number of expressions of stacks among which the sources of a node are chosen.
+// choicesAt is the number of expressions in a stack of which the sources of a node are one, 1 without a stack.
 func (x *indexing) choicesAt(u *uop.UOp, n *nodeRanges) (choices int64) {
 	choices = 1
 	if !n.realize {
@@ -53,7 +54,7 @@ func (x *indexing) choicesAt(u *uop.UOp, n *nodeRanges) (choices int64) {
 	return choices
 }
 
-// choicesOfUsers is the least number of such expressions that users of a value are part of.
+// choicesOfUsers is the least choices of the users of a value.
 func (x *indexing) choicesOfUsers(n *nodeRanges) (least int64) {
 	for _, c := range x.usersOf(n) {
 		if m := x.at(c); m.known && (least == 0 || m.choices < least) {
@@ -99,8 +100,8 @@ func (x *indexing) storeReread(u *uop.UOp, n *nodeRanges) {
 	}
 }
 
-// rowOf is the length of a value's last axis if the loops are others and one of a reduction along it, else 0. Several reduced axes may be one
-// long row.
+// rowOf is the length of a value's last axis if exactly one of several loops is that of a reduction, of this length; else 0. Several reduced
+// axes may be one long row.
 func (x *indexing) rowOf(u *uop.UOp, loops []*uop.UOp) int64 {
 	last := lastAxis(u.Shape())
 	if len(loops) < 2 || last >= len(u.Shape()) || u.Shape()[last].Symbolic() {
@@ -165,8 +166,8 @@ func lastAxis(shape uop.Shape) int {
 	return last
 }
 
-// countEvaluations computes how often each element is computed, over all users. Users that iterate over the same rows can share the
-// computation and count once.
+// countEvaluations counts the evaluations of elements, over all users. Users that iterate over the same rows can share the computation and
+// count once.
 func (x *indexing) countEvaluations(u *uop.UOp, n *nodeRanges) {
 	var loops []*uop.UOp
 	var most, kernels int64 = 0, 1

@@ -39,7 +39,7 @@ func splitReduce(ctx any, u *uop.UOp) *uop.UOp {
 		x, arg.Axes = splitMergedAxes(x, arg.Axes)
 		in, _ = x.Shape().Ints()
 		axis, d = splitCandidate(x, in, arg.Axes, most, splitRun)
-		if d < splitRun { // of 50257 rows of 768 29 parts could be made, and then 12 of each row
+		if d < splitRun { // as for 50257 rows of 768: 29 parts of the rows, 12 of each row
 			if flat, over := flattened(x, arg.Axes); flat != nil {
 				n, _ := flat.Shape().Ints()
 				if a, parts := splitCandidate(flat, n, over, most, splitRun); parts > d {
@@ -89,7 +89,7 @@ func splitMergedAxes(x *uop.UOp, axes []int) (*uop.UOp, []int) {
 	return x.Reshape(shape), over
 }
 
-// flattened is a value whose elements are read in the order of memory, with its last axes as one, which are reduced; nil for others.
+// flattened merges the last axes of a value, those that are reduced, into one, if the value is read in the order of memory; else nil.
 func flattened(x *uop.UOp, axes []int) (*uop.UOp, []int) {
 	first := len(x.Shape()) - len(axes)
 	if len(axes) < 2 || slices.Min(axes) != first || !readInOrder(x) {
@@ -99,7 +99,7 @@ func flattened(x *uop.UOp, axes []int) (*uop.UOp, []int) {
 	return x.Reshape(append(shape, uop.N(x.Shape()[first:].MaxNumel()))), []int{first}
 }
 
-// readInOrder reports whether a value is computed of elements at its own place in memory, and of numbers.
+// readInOrder reports whether a value is an elementwise function of operands that are contiguous in memory, and of constants.
 func readInOrder(x *uop.UOp) bool {
 	seen := map[*uop.UOp]bool{}
 	var visit func(u *uop.UOp) bool
@@ -124,7 +124,7 @@ func isNumber(u *uop.UOp) bool {
 	return u.Op == uop.ConstOp
 }
 
-// axesOf are the axes of computed values that are one axis of x, nil if there are none.
+// axesOf are the sizes of the axes of a computed value that a reshape merged into one axis of x, nil if there are none.
 func axesOf(x *uop.UOp, axis int) uop.Shape {
 	switch {
 	case x.Op == uop.Reshape:
@@ -165,8 +165,8 @@ func inMemoryOrder(u *uop.UOp) bool {
 	return alwaysContiguous.Has(u.Op)
 }
 
-// splitCandidate is the first axis that is not expanded, with its greatest divisor within limits that leaves so many elements of the last
-// axis; axis is -1 if there is none.
+// splitCandidate is the first axis that is not expanded, with its greatest divisor d from splitMin to most; parts of the last axis have at least
+// run elements. axis is -1 if there is none.
 func splitCandidate(x *uop.UOp, in []int64, axes []int, most, run int64) (axis int, d int64) {
 	var expanded []bool
 	for _, a := range axes {

@@ -8,7 +8,7 @@ import (
 	"polygrad/core/uop"
 )
 
-// What a scatter or a scan writes lies in the output from the start, unless the output is needed as it was until then.
+// A scatter or a scan writes directly to the output, unless the old contents of the output are still needed.
 func TestResultsAreNotCopied(t *testing.T) {
 	scattered := func(g graph, base, x *uop.UOp) *uop.UOp {
 		rows := g.NewBuffer("CPU", 9, uop.Int32).Reshape(uop.ShapeOf(9, 1)).Expand(uop.ShapeOf(9, 32))

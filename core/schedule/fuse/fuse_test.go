@@ -133,7 +133,7 @@ func TestExponentialsOfAViewAreComputedOnce(t *testing.T) {
 	}
 }
 
-// Whoever limits rows, their number or buffers gets the kernels as they were.
+// Limits of the size of rows, their number or the number of buffers keep kernels from being merged.
 func TestLimits(t *testing.T) {
 	for name, change := range map[string]func(o *fuse.Options){
 		"row":     func(o *fuse.Options) { o.RowBytes = 128*4 - 1 },
@@ -169,7 +169,7 @@ func TestRowsOfOtherShapes(t *testing.T) {
 	g.expect(g.fused(options, x.Mul(sums)), 1)
 }
 
-// A product of matrices takes in what is done to its elements, and nothing else.
+// A matrix product is merged with an elementwise epilogue, and with nothing else.
 func TestProducts(t *testing.T) {
 	g := newGraph(t)
 	product := func() *uop.UOp {

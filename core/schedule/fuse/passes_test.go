@@ -140,8 +140,8 @@ func TestEveryPassIsNeeded(t *testing.T) {
 	}
 }
 
-// The scores of causal attention that only the softmax reads, and the gradients of probabilities, are computed where their rows are gone
-// through, a block at a time, but for rows that make no whole block and matrices of which a block does not fit the cache.
+// The scores of causal attention that only the softmax reads, and the gradients of probabilities, are computed in the kernel that processes their
+// rows, a block at a time, except the rows of a partial block, and matrices of which a block does not fit the cache.
 func TestBlocksOfRowsInTraining(t *testing.T) {
 	for _, c := range []struct{ length, block, blocks, kernels int64 }{
 		{512, 64 * 512 * 4, 2, 6}, {512, 64*512*4 - 1, 0, 8}, {520, 64 * 520 * 4, 2, 14},

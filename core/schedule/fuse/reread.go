@@ -16,7 +16,8 @@ func (f *fuser) storeReread(r schedule.Reread) bool {
 		c.Evaluations *= r.Choices
 	}
 	again := float64(c.Evaluations - c.Elements)
-	// A vector of a running reduction takes longer if it is computed there, but not as long as memory beyond the caches.
+	// Scalar code takes an operation for each element. A running reduction with its steps in lanes takes longer with this computation in it, but
+	// not as long as memory beyond L2 would.
 	if r.OneByOne && !(r.Steps && r.Elements*int64(r.Value.DType.Itemsize()) > m.L2) {
 		again = float64(c.Evaluations*int64(m.Lanes) - c.Elements)
 	}
