@@ -32,7 +32,7 @@ var loadCollapseRules = &rewrite.Table{Name: "load collapse", Rules: []*rewrite.
 	{Name: "sum where idx != r: 0, load", Ops: reduceOps, Need: uop.Ops(uop.Where), Fn: foldSelect},
 }}
 
-// selectionRules do so under further conditions, and for sums in another type.
+// selectionRules also solve such sums under further conditions, and with a cast around the WHERE.
 var selectionRules = &rewrite.Table{Name: "selection", Rules: []*rewrite.Rule{
 	{Name: "sum of a cast choice", Ops: reduceOps, Need: uop.Ops(uop.Cast), Fn: castChoice},
 	{Name: "sum where idx != r: 0, load", Ops: reduceOps, Need: uop.Ops(uop.Where), Fn: foldSelect},
@@ -224,7 +224,7 @@ func foldSelectAnd(_ any, u *uop.UOp) *uop.UOp {
 	return nil
 }
 
-// castChoice casts what is chosen from instead of the choice, if one of that is 0.
+// castChoice moves a cast of a WHERE to its two values, if one of them is 0.
 func castChoice(_ any, u *uop.UOp) *uop.UOp {
 	cast := u.Src[0]
 	if cast.Op != uop.Cast || cast.Src[0].Op != uop.Where {
@@ -237,7 +237,7 @@ func castChoice(_ any, u *uop.UOp) *uop.UOp {
 	return u.With(join([]*uop.UOp{w.Src[0].Where(w.Src[1].Cast(cast.DType), w.Src[2].Cast(cast.DType))}, u.Src[1:])...)
 }
 
-// selected is the value of expr at the r that a condition idx != r is false for, 0 if there is none.
+// selected is the value of expr at r = idx, for a condition idx != r; 0 if idx is outside of the range.
 func selected(cond, expr, r *uop.UOp) *uop.UOp {
 	return eachOrder(cond, uop.CmpNe, func(idx, x *uop.UOp) *uop.UOp {
 		if x.Op == uop.Cast && !x.Src[0].Overflows(x.DType) { // else several values of r may be equal to idx

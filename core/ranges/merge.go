@@ -25,11 +25,11 @@ func mergeRanges(_ any, u *uop.UOp) *uop.UOp {
 	divmods, sums := countDivmod(u), indexSums(u)
 	for _, pair := range pairs(ended, u.Op == uop.End) {
 		r0, r1 := pair[0], pair[1]
-		// A merge takes both ranges away; tinygrad goes on with pairs that hold one of them, and may count rounds twice.
+		// A merge removes both ranges; tinygrad goes on with pairs that have one of them, and may count iterations twice.
 		if now := u.EndedRanges(); !has(now, r0) || !has(now, r1) || r0.RangeID().Type != r1.RangeID().Type || !inSameReduces(reduces, r0, r1) {
 			continue
 		}
-		if r1.Src[0].InRange(r0) { // r1 runs another number of times in each iteration of r0
+		if r1.Src[0].InRange(r0) { // the trip count of r1 depends on the iteration of r0
 			continue
 		}
 		if divmods == 0 && slices.ContainsFunc(sums, func(s *uop.UOp) bool { return hasAlone(s, r0, r1) || hasAlone(s, r1, r0) }) {

@@ -102,9 +102,9 @@ func ReshapeRanges(g *uop.Graph, in, out uop.Shape, rngs []*uop.UOp) []*uop.UOp 
 	return reshapeByPlaceholders(g, in, out, rngs).Src
 }
 
-// renamedAxes is ReshapeRanges where a reshape of numbers only adds or drops axes of size 1
-// and the indices are plain: each axis keeps its index. Nil if that is not so. An index into an axis of size 1 that is padded says only
-// where the value is used; conditions on ranges of their own vanish with it.
+// renamedAxes is ReshapeRanges where a reshape of constant sizes only adds or drops axes of size 1
+// and the indices are plain: each axis keeps its index. Nil for other cases. The index of a padded axis of size 1 says only
+// where the value is used; if its condition is on a range of its own (padsAlone), it is dropped with the axis.
 func renamedAxes(g *uop.Graph, in, out uop.Shape, rngs []*uop.UOp) []*uop.UOp {
 	res := make([]*uop.UOp, len(in))
 	j := 0
@@ -137,7 +137,7 @@ func renamedAxes(g *uop.Graph, in, out uop.Shape, rngs []*uop.UOp) []*uop.UOp {
 	return res
 }
 
-// within reports whether an index is a place of an axis of n elements, or a range over some of them.
+// within reports whether an index is a constant below n, or a range, perhaps plus a constant, that stays below n.
 func within(r *uop.UOp, n int64) bool {
 	r, at := withoutNumber(r)
 	if r.Op == uop.Range && r.Src[0].Op == uop.ConstOp {
@@ -146,7 +146,8 @@ func within(r *uop.UOp, n int64) bool {
 	return r.IsConst(uop.Int(0)) && at < n
 }
 
-// padsAlone reports whether an index into a padded axis is a range moved by a number, or Invalid, and the other indices do not have the range.
+// padsAlone reports whether the index of a padded axis is a range, perhaps plus a constant, under a condition on this range only (else Invalid),
+// and no other index depends on the range.
 func padsAlone(rngs []*uop.UOp, axis int) bool {
 	r := rngs[axis]
 	if r.Op != uop.Where || !r.Src[2].IsInvalid() {
@@ -208,8 +209,8 @@ func flatIndex(in, out uop.Shape, rngs []*uop.UOp) *uop.UOp {
 	return flat
 }
 
-// movedIndex is ReshapeRanges for merging constant axes, some of whose indices are numbers or have one added: those are added to the index
-// without them, which views of other places have in common. Nil for other cases.
+// movedIndex is ReshapeRanges for merging constant axes if some indices are constants or have one added: the constants are added to the flat
+// index of the rest, which views at other offsets share. Nil for other cases.
 func movedIndex(g *uop.Graph, in, out uop.Shape, rngs []*uop.UOp) *uop.UOp {
 	if len(in) != 1 || in[0].Symbolic() {
 		return nil
@@ -246,7 +247,7 @@ func movedIndex(g *uop.Graph, in, out uop.Shape, rngs []*uop.UOp) *uop.UOp {
 	return flat.Add(g.ConstInt(by))
 }
 
-// withoutNumber takes a positive number out of an index; what is left is not negative. at is 0 if there is none.
+// withoutNumber splits an index into a rest that is not negative and a positive constant at, 0 if there is none.
 func withoutNumber(r *uop.UOp) (rest *uop.UOp, at int64) {
 	switch {
 	case r.IsInvalid():
@@ -261,7 +262,7 @@ func withoutNumber(r *uop.UOp) (rest *uop.UOp, at int64) {
 }
 
 // reshapeByPlaceholders names the ranges by their position before it simplifies, so that
-// the same reshape under other ranges is found again.
+// the cached result serves the same reshape under other ranges.
 func reshapeByPlaceholders(g *uop.Graph, in, out uop.Shape, rngs []*uop.UOp) *uop.UOp {
 	sink := g.Sink(nil, rngs...)
 	there, back := rewrite.Map{}, rewrite.Map{}

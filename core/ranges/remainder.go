@@ -13,7 +13,7 @@ import (
 //
 //	(x*1733 + y*34 + z + 105) % 1734 if z - x < 31 and not z - x < 0
 //
-// is y*34 + z - x + 105, as 1733 is -1 of 1734.
+// is y*34 + z - x + 105, as 1733 is congruent to -1 modulo 1734.
 func withinBounds(_ any, u *uop.UOp) *uop.UOp {
 	if !u.DType.IsIndex() || !u.Src[2].IsInvalid() || !u.Src[1].HasOp(uop.Ops(uop.Mod)) {
 		return nil
@@ -84,7 +84,7 @@ func (s *sum) bounds() (lo, hi int64, ok bool) {
 	return lo, hi, true
 }
 
-// less is the sum without k times another one.
+// less is s - k*o.
 func (s *sum) less(o *sum, k int64) sum {
 	out := sum{terms: maps.Clone(s.terms), constant: s.constant - k*o.constant}
 	for t, n := range o.terms {
@@ -102,7 +102,7 @@ func (s *sum) width() int64 {
 	return hi - lo
 }
 
-// withoutRemainder is what a remainder is of, less a multiple of the divisor, nil if it may be another number.
+// withoutRemainder is the dividend of a remainder minus a multiple of the divisor, nil if this may differ from the remainder where valid holds.
 func withoutRemainder(m, valid *uop.UOp) *uop.UOp {
 	c, small := m.Src[1].ConstVal().Int64()
 	s, ok := sumOf(m.Src[0])

@@ -40,7 +40,7 @@ func SeparateReduces(sink *uop.UOp) *uop.UOp {
 		if next == sink {
 			return sink
 		}
-		sink = next // what was copied with its ranges may share others
+		sink = next // the copy of a reduction may share other ranges
 	}
 }
 

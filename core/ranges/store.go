@@ -82,8 +82,8 @@ func bufferizeToStore(c *Counter, u *uop.UOp, locals bool) *uop.UOp {
 	return nil
 }
 
-// scatterToStores makes two kernels of a SCATTER or FETCH: one stores what is changed to memory of its own, the other changes
-// its elements, and FETCH stores what they were. Where all elements are changed there is no first kernel.
+// scatterToStores makes two kernels of a SCATTER or FETCH: one copies the value to a new buffer, the other changes elements
+// there, and for FETCH stores their old values. If all elements are overwritten (Whole) there is no first kernel.
 func scatterToStores(c *Counter, u *uop.UOp) *uop.UOp {
 	g, v, arg := u.Graph(), u.Src[0], u.Src[0].Arg.(uop.ScatterArg)
 	newBuffer := func(size int64) *uop.UOp {
@@ -184,8 +184,8 @@ func compareIDs(a, b uop.RangeArg) int {
 	return cmp.Compare(a.Type, b.Type)
 }
 
-// KernelCleanup is what a kernel's graph must not contain after its buffers are in place: CONTIGUOUS, NOOP,
-// and vectors of local buffers whose type went stale when the AFTER was put in.
+// KernelCleanup removes what a kernel's graph must not contain after its buffers are in place: CONTIGUOUS, NOOP,
+// and vectors of local buffers whose type became wrong when the AFTER was inserted.
 var KernelCleanup = &rewrite.Table{Name: "rangeify codegen", Rules: []*rewrite.Rule{
 	{Name: "drop contiguous", Ops: uop.Ops(uop.Contiguous), Fn: source},
 	{Name: "drop noop", Ops: uop.Ops(uop.Noop), Fn: source},
