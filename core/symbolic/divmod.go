@@ -7,7 +7,7 @@ import (
 	"polygrad/core/uop"
 )
 
-// quotientOfSum is sum//c3 for sum = x//c1 + c2 as one quotient, if its parts are of the type.
+// quotientOfSum is sum//c3 for sum = x//c1 + c2 as one quotient, nil if an intermediate value may overflow the type.
 func quotientOfSum(sum, x, c1, c2, c3 *uop.UOp) *uop.UOp {
 	n := x.Add(c2.Mul(c1))
 	if !sum.Exact() || !productFits(c1, c3) || !productFits(c2, c1) || !n.Exact() {
@@ -19,7 +19,7 @@ func quotientOfSum(sum, x, c1, c2, c3 *uop.UOp) *uop.UOp {
 // foldDivmod simplifies an integer division or remainder of index expressions. Its rules are tried
 // in order; each is a method of divmod. Division in the graph rounds towards zero, the arithmetic on
 // constants in here rounds towards minus infinity where it is Python's in tinygrad.
-// The result depends on the node alone, so it is kept there.
+// The result depends on the node alone, so it is cached there.
 func foldDivmod(d *uop.UOp) *uop.UOp {
 	if v, ok := d.Memo(uop.MemoDivMod); ok {
 		return v
@@ -287,9 +287,9 @@ func (m *divmod) factorRemainder(all []*uop.UOp) *uop.UOp {
 	return n.Idiv(m.y).Add(sumFromZero(m.x, quo))
 }
 
-// RejoinQuotients finds quotients and remainders that make a whole although the remainder has lost multiples of the divisor:
-// (x//c)*c + y%c is x if x-y is a multiple of c, and y%c - (x//c)*c is c-1-x if x+y+1 is one, as in what is read backwards. tinygrad
-// leaves them.
+// RejoinQuotients joins a quotient and a remainder whose dividends differ by a multiple of the divisor:
+// (x//c)*c + y%c is x if x-y is a multiple of c, and y%c - (x//c)*c is c-1-x if x+y+1 is one, as in flipped views. tinygrad
+// does not join them.
 var RejoinQuotients = &rewrite.Table{Name: "rejoin quotients", Rules: []*rewrite.Rule{{
 	Name: "(x//c)*c*k + y%c*k", Ops: uop.Ops(uop.Add), Fn: func(_ any, u *uop.UOp) *uop.UOp {
 		if !u.DType.IsIndex() || !u.HasOp(uop.Ops(uop.Idiv)) || !u.HasOp(uop.Ops(uop.Mod)) {
@@ -340,15 +340,15 @@ var RejoinQuotients = &rewrite.Table{Name: "rejoin quotients", Rules: []*rewrite
 			mod := c.Src[0]
 			idiv := mod.Src[0].Idiv(mod.Src[1])
 			if low, high := quotient.Bounds(); low.Cmp(idiv.Vmin()) < 0 || high.Cmp(idiv.Vmax()) > 0 {
-				quotient = idiv // a load may also run where nothing wants it
+				quotient = idiv // a load may run although its value is not used, so its index must stay in bounds
 			}
 			return uop.ProdOf(others...).Where(rewrite.Substitute(u.Src[1], rewrite.Map{idiv: quotient}), u.Src[2])
 		}
 		return nil
 	}}}}
 
-// exactMultiple takes a condition x%c < 1 apart for which x is a multiple of c only where a smaller sum, the rest, is 0, and the quotient
-// is a sum, too: i*2000+j is a multiple of 2001 where j-i is 0, and then i times it. rest is nil for other conditions.
+// exactMultiple splits a condition x%c < 1 where x is a multiple of c only if a smaller sum, the rest, is 0, and x//c is then a sum, the
+// quotient: i*2000+j is a multiple of 2001 only if j-i is 0, and then it is i times 2001. rest is nil for other conditions.
 func exactMultiple(condition *uop.UOp) (rest, quotient *uop.UOp) {
 	if condition.Op != uop.CmpLt || condition.Src[0].Op != uop.Mod || !condition.Src[1].IsConst(uop.Int(1)) || !condition.Src[0].DType.IsIndex() {
 		return nil, nil

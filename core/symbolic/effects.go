@@ -22,7 +22,7 @@ func invalidAccess(u *uop.UOp) *uop.UOp {
 
 var sideEffects = uop.Ops(uop.Range, uop.Store, uop.Bufferize, uop.Call, uop.Barrier, uop.End, uop.Unroll)
 
-// flattenAfter replaces what an AFTER waits for by what that waits for, unless it has a side effect itself.
+// flattenAfter replaces each dependence of an AFTER by the sources of this dependence, unless it has a side effect.
 func flattenAfter(u *uop.UOp) *uop.UOp {
 	src := []*uop.UOp{u.Src[0]}
 	for _, s := range u.Src[1:] {
@@ -37,7 +37,7 @@ func flattenAfter(u *uop.UOp) *uop.UOp {
 
 var transparent = uop.Ops(uop.Unroll, uop.Noop, uop.Vectorize, uop.Sink)
 
-// flattenSink replaces sources that only hold nodes together by what they hold.
+// flattenSink replaces sources that only group nodes by these nodes.
 func flattenSink(u *uop.UOp) *uop.UOp {
 	var src []*uop.UOp
 	changed := false

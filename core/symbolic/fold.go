@@ -106,8 +106,8 @@ func constLike(u, c *uop.UOp) *uop.UOp {
 	return u.ConstLike(c.ConstVal())
 }
 
-// addsNothing reports whether the sum u with the zero c is its other operand. That is so for -0.0, since -0.0 + 0.0 is 0.0; what
-// is disjoint is padded with 0.0.
+// addsNothing reports whether the sum u with the zero c equals its other operand. A float zero must be -0.0, since -0.0 + 0.0 is 0.0,
+// but 0.0 in a disjoint sum, which is padded with 0.0.
 func addsNothing(u, c *uop.UOp) bool { return whole(c) || isNegativeZero(c) != isDisjoint(u) }
 
 // isNegativeZero reports whether the zero c is -0.0.
@@ -199,7 +199,7 @@ func unsigned(u *uop.UOp) bool { return u.DType.IsUnsigned() }
 
 func isInvalid(u *uop.UOp) bool { return u.IsInvalid() }
 
-// isSeldom reports whether a choice must stay whole: its first value is computed only where it is needed.
+// isSeldom reports whether a WHERE is marked Unlikely and must stay a WHERE: its first value is computed only where it is needed.
 func isSeldom(u *uop.UOp) bool { return u.Arg == uop.Unlikely }
 
 func isDisjoint(u *uop.UOp) bool { return u.Arg == uop.Disjoint }

@@ -2,8 +2,8 @@
 // what they need to know about sums, products and bounds, integer division, and validity.
 //
 // A result is equal to what it replaces for every value of the variables, in unbounded
-// integers. Floating point is treated as tinygrad treats it, x/x is 1 and x*0 is 0, unless
-// the graph is tinygrad's: there NaN and infinities are lost.
+// integers. Floats keep their NaNs and infinities, except in graphs that are AsTinygrad:
+// there, as in tinygrad, x/x is 1 and x*0 is 0.
 package symbolic
 
 import (
