@@ -15,8 +15,8 @@ type slot struct {
 	entered     bool // now is what the parents-first table made of it
 }
 
-// slots finds the slot of a node by the number of the node. What earlier rewrites left in the index is
-// told by their numbers, so that it never has to be cleared.
+// slots finds the slot of a node by the number of the node. Entries of earlier rewrites have the numbers of
+// those rewrites, so the index need not be cleared.
 type slots struct {
 	index  []mark // by the number of the node
 	list   []slot

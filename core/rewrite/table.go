@@ -28,8 +28,8 @@ type Rule struct {
 	count counters
 }
 
-// Table is an ordered list of rules: its own, then those of its parts. It is written as a literal, so that a program that begins has nothing
-// to do for it: the index by operations is made when the table is first used.
+// Table is an ordered list of rules: its own, then those of its parts. It is written as a literal, so that it costs nothing at program start:
+// the index by operations is made when the table is first used.
 type Table struct {
 	Name  string
 	Rules []*Rule

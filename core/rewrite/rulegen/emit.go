@@ -355,7 +355,7 @@ func (g *emitter) bothOrders(p *pattern, v string, then func()) {
 	g.unloop(start, i)
 }
 
-// unloop takes the loop away from around the lines from start on if its first turn always returns.
+// unloop removes the loop around the lines from start on if its first iteration always returns.
 func (g *emitter) unloop(start int, i string) {
 	body := g.lines[start : len(g.lines)-1]
 	for _, l := range body {

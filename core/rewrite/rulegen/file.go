@@ -71,7 +71,7 @@ func safeEmit(fn string, r *rule, imports map[string]bool) (code string, p *patt
 	return emitRule(fn, r, imports)
 }
 
-// setLiteral is a set of operations as the linker can place it: a call would be made by each program that begins.
+// setLiteral is a set of operations as static data: a call would run at the start of each program.
 func setLiteral(s uop.OpSet) string { return fmt.Sprintf("uop.OpSet{%#x, %#x}", s[0], s[1]) }
 
 func lowerFirst(s string) string {
