@@ -76,7 +76,7 @@ func check(arg string, u, with *uop.UOp) error {
 	return nil
 }
 
-// pass is one walk from the loss back to the targets. Its slices go by the place of a node in the toposort of the loss.
+// pass is one walk from the loss back to the targets. Its slices are indexed by the position of a node in the toposort of the loss.
 type pass struct {
 	root   *uop.UOp
 	place  map[*uop.UOp]int

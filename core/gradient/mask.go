@@ -53,7 +53,7 @@ func (g masked) marked(applied bool) masked {
 	return g
 }
 
-// within is what a branch of a WHERE gets.
+// within is the gradient of a branch of a WHERE.
 func (g masked) within(cond *uop.UOp, negated bool) masked {
 	return masked{g.value, append(slices.Clip(g.selections), selection{cond, negated, false})}
 }
@@ -70,7 +70,7 @@ func (g masked) moved(to func(s selection) *uop.UOp) masked {
 	return g
 }
 
-// plus is a sum. An element counts where it does in either.
+// plus is g + h. An element is taken if either of them takes it.
 func (g masked) plus(h masked) masked {
 	if slices.Equal(g.selections, h.selections) {
 		return g.of(g.value.Add(h.value))
@@ -94,8 +94,8 @@ func (g masked) taken() *uop.UOp {
 // slopes are the operations whose slope may be no finite number.
 var slopes = uop.Ops(uop.Reciprocal, uop.Log2, uop.Sqrt, uop.Pow, uop.Exp2, uop.Sin)
 
-// elementwise are the operations on elements through which selections wait: an infinite factor of a MUL does no harm before they are
-// applied. Those that have been are not applied again, since products of matrices are sums of products without conditions.
+// elementwise are the operations on elements that do not need selections applied: an infinite factor of a MUL does no harm, as selections that
+// are not applied yet are applied later. Applied ones are not applied again, since matrix products are sums of products without conditions.
 var elementwise = uop.Ops(uop.Mul, uop.MulAcc, uop.Add, uop.Cast, uop.Contiguous)
 
 // movement are the operations whose rule moves a condition as it moves the gradient.
@@ -140,7 +140,7 @@ func (g masked) through(u *uop.UOp, r Rule) ([]masked, error) {
 	return grads, err
 }
 
-// unexpanded is a mask before an EXPAND of a source like one, nil if it differs between the copies.
+// unexpanded is a mask of the result of an EXPAND as a mask of its source, like; nil if it differs between the copies of an element.
 func unexpanded(mask, like *uop.UOp, found map[*uop.UOp]*uop.UOp) *uop.UOp {
 	if u, ok := found[mask]; ok {
 		return u

@@ -70,7 +70,7 @@ type Linear interface {
 	Linear() bool
 }
 
-// Pointwise is a Stated whose value may be a function of the elements of its sources at each place.
+// Pointwise is a Stated whose value may be elementwise: each element is a function of the elements of the sources at the same position.
 type Pointwise interface {
 	Stated
 	Pointwise() bool
@@ -110,7 +110,7 @@ func numberOf(u *uop.UOp) (v float64, ok bool) {
 }
 
 // scaled is g*k for a k of ln 2 or 1/ln 2, perhaps negative. These two cancel, so that the derivative of e^x = 2^(x/ln 2) is not rounded
-// three times. Other factors stay apart: they may be what is differentiated by next.
+// three times. Other factors are not joined: the next derivative may be with respect to them.
 func scaled(g *uop.UOp, k float64) *uop.UOp {
 	if u := unscaled(g, k); u != nil {
 		return u
@@ -184,7 +184,7 @@ func SigmoidOf(u *uop.UOp) (s Sigmoid, ok bool) {
 	return s, true
 }
 
-// Gradient is what z gets of a gradient of the value, or the tangent of the value by that of z.
+// Gradient is the gradient of z from a gradient g of the value, or the tangent of the value from a tangent g of z.
 func (s Sigmoid) Gradient(g *uop.UOp) *uop.UOp {
 	u := s.value
 	return scaled(g.Mul(u).Mul(number(u, 1).Sub(u)), -math.Ln2)
@@ -230,7 +230,7 @@ func SoftmaxOf(u *uop.UOp) (Softmax, bool) {
 	return Softmax{}, false
 }
 
-// Gradient is what z gets of a gradient of the value, or the tangent of the value by that of z.
+// Gradient is the gradient of z from a gradient g of the value, or the tangent of the value from a tangent g of z.
 func (s Softmax) Gradient(g *uop.UOp) *uop.UOp {
 	y, g := s.value.Cast(s.Z.DType), g.Cast(s.Z.DType)
 	mean := y.Mul(g).ReduceAxes(uop.Add, s.axes...).Expand(y.Shape())
