@@ -34,7 +34,7 @@ const (
 	// Legality: the merged kernel would be wrong, or cannot be written down.
 	Opaque            // a kernel has operations that fusion does not know
 	OrderBetween      // a kernel must run between them
-	ReadsOtherOrder   // the consumer does not read what the producer stores loop by loop
+	ReadsOtherOrder   // the loops of a load of the consumer do not match those of the producer's store
 	ReductionRepeated // a reduction of the producer would run again in loops of the consumer that it does not depend on
 	StoresTwice       // both store to one buffer
 	NoLoopOrder       // no order of the loops has each reduction and store at its depth

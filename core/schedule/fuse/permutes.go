@@ -205,7 +205,8 @@ func (k contiguousAxes) sinkPermute(u *uop.UOp) *uop.UOp {
 	return k.inOrder(x, order)
 }
 
-// withoutOnes returns a permutation of a value without its axes of one element, as a reshape of the permuted value drops them.
+// withoutOnes applies a reshape that drops the axes of one element of a permuted value to the value itself, and returns the result and the
+// permutation of the other axes; nil for other reshapes.
 func withoutOnes(x *uop.UOp, order []int, to uop.Shape) (*uop.UOp, []int) {
 	var from, left []int
 	var shape uop.Shape
@@ -225,8 +226,8 @@ func withoutOnes(x *uop.UOp, order []int, to uop.Shape) (*uop.UOp, []int) {
 	return x.Reshape(shape), left
 }
 
-// regrouped returns a permutation of a value whose axes are split, or merged with those that follow in memory, as a reshape of the permuted value
-// does it; nil for other reshapes, and for those that only add or drop axes of one element.
+// regrouped applies a reshape of a permuted value, which splits axes or merges axes that follow each other in memory, to the value itself, and
+// returns the result and its permutation; nil for other reshapes, and for those that only add or drop axes of one element.
 func regrouped(x *uop.UOp, order []int, shape uop.Shape) (*uop.UOp, []int) {
 	memory, known := x.Shape().Ints()
 	to, alike := shape.Ints()

@@ -233,7 +233,7 @@ func (f *fuser) splitPays(b *body, c *cut) bool {
 // ofPositions reports whether a condition depends on no memory.
 func ofPositions(u *uop.UOp) bool { return !u.HasOp(uop.Ops(uop.Index)) }
 
-// wastedWork is the work for only one of the values of a WHERE in a loop: about half of it is wasted.
+// wastedWork is the work that only one of the two values of a WHERE in a loop needs: about half of it is wasted.
 func wastedWork(where, r *uop.UOp, counted map[*uop.UOp]bool) (w float64) {
 	below := func(u *uop.UOp) []*uop.UOp {
 		return u.ToposortGated(func(u *uop.UOp) bool { return u.Op != uop.Reduce && u.Op != uop.Index && u.InRange(r) })

@@ -15,7 +15,7 @@ type edge struct {
 	at map[*uop.UOp]*uop.UOp
 }
 
-// fuseProducers merges kernels other than contractions with those that read what they write.
+// fuseProducers merges producers other than contractions with their consumers.
 func (f *fuser) fuseProducers() bool { return f.fuseConsumers(false) }
 
 // fuseEpilogues merges contractions with their epilogues: elementwise operations on the result.

@@ -39,7 +39,7 @@ func (f *fuser) storeReread(r schedule.Reread) bool {
 		c.GatherCycles = float64(c.Evaluations) * more
 		c.RecomputeCycles += c.GatherCycles
 	}
-	// The terms of a product, of which no operand is as large, are computed in its tiles.
+	// Vectors are partly filled at the ends of rows. The terms of a product (no operand has about as many elements) are computed in its tiles.
 	once := func(leaf *uop.UOp) bool { return !computedWithUser(leaf) && 2*leaf.Shape().MaxNumel() > c.Elements }
 	if r.Row > 0 && slices.ContainsFunc(boundedSubgraph(r.Value), once) {
 		c.RecomputeCycles += m.vectorCycles(float64(c.Evaluations) * c.Work * (m.lanesPerElement(r.Row) - 1))
@@ -141,7 +141,7 @@ func widens(u *uop.UOp) bool {
 }
 
 // workBelow estimates the operations that compute an element of a value from buffers. Values that are uniform along the last axis are
-// computed once for its elements. Values that a reduction reads, too, are stored if that pays.
+// computed once for its elements. Values that a reduction reads, too, do not count if storing them pays.
 func (f *fuser) workBelow(u *uop.UOp, users func(*uop.UOp) []*uop.UOp) float64 {
 	const most = 32
 	total, terms := inlineWeight(u), 1.0
@@ -155,7 +155,7 @@ func (f *fuser) workBelow(u *uop.UOp, users func(*uop.UOp) []*uop.UOp) float64 {
 	}
 	var few [2 * most]part
 	seen := append(few[:0], part{u, terms})
-	shareOf := func(u *uop.UOp) float64 { // the last one of the node
+	shareOf := func(u *uop.UOp) float64 { // in the last entry of the node
 		for i := len(seen) - 1; i >= 0; i-- {
 			if seen[i].of == u {
 				return seen[i].share

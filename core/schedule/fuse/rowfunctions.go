@@ -275,7 +275,7 @@ func (f *fuser) costsOfCut(c *rowFunctions) Costs {
 	return costs
 }
 
-// rereadCycles are the cycles of a third kernel for reading and computing parts of the rows again.
+// rereadCycles are the cycles that a third kernel takes because it reads and computes values of the rows that the first one reads, too.
 func (f *fuser) rereadCycles(b *body, bodies []*body) float64 {
 	if len(bodies) < 3 {
 		return 0

@@ -11,11 +11,11 @@ import (
 // The gradient of a gather of rows of a table is, for each row, a sum over all gathered positions t, with a term of zero where
 // another row was gathered:
 //
-//	for row { for t { sum += number[t] == row ? x[t] : 0 }; store base + sum }
+//	for row { for t { sum += number[t] == row ? x[t] : 0 }; y[row] = base + sum }
 //
 // If there are many rows nearly all terms are zero. Then the base is stored first, and the terms are scattered:
 //
-//	for row { store base }; for t { row = number[t]; store what is there + x[t] }
+//	for row { y[row] = base }; for t { y[number[t]] += x[t] }
 
 // minScatterRows is the number of rows from which on sums are scattered.
 const minScatterRows = schedule.MinScatterRows

@@ -6,8 +6,8 @@ import (
 	"polygrad/core/uop"
 )
 
-// shrinkReductions moves a shrink of a reduction's result to its operand: the gradient of a running sum is a part of a sum over windows,
-// most of which would be stored for nothing.
+// shrinkReductions moves a shrink of a reduction's result to its operand: the gradient of a running sum is a slice of a sum over windows,
+// most of which would be stored and never read.
 func shrinkReductions(root *uop.UOp) *uop.UOp {
 	order := root.Toposort()
 	if !root.HasOp(uop.Ops(uop.ReduceAxis)) || !slices.ContainsFunc(order, func(u *uop.UOp) bool { return u.Op == uop.Shrink }) {
