@@ -10,7 +10,7 @@ import (
 
 // earlyContext is the context of the earliest rewrites.
 type earlyContext struct {
-	// views maps a node to the contiguous copy of a view of it, expressed from the node.
+	// views maps a node to an equal view of a CONTIGUOUS: the copy of a view of the node, viewed back.
 	views map[*uop.UOp]*uop.UOp
 	// folded are constants that replaced numbered nodes without passing their number on.
 	folded map[int]*uop.UOp

@@ -126,7 +126,7 @@ var kernelTable = &rewrite.Table{Name: "kernel split", Parts: []*rewrite.Table{{
 		return u.WithTag(nil)
 	}}}}}}
 
-// checkReads is an error if the kernel reads a buffer both before and after it is written.
+// checkReads panics if the kernel reads a buffer both before and after it is written.
 func checkReads(_ any, u *uop.UOp) *uop.UOp {
 	from := map[*uop.UOp]uop.Op{}
 	for _, x := range u.ToposortGated(func(x *uop.UOp) bool { return x.Op != uop.After }) {

@@ -192,7 +192,7 @@ func withoutUnchanged(kernel *uop.UOp, variable string, across loopsAcross) *uop
 	return rewrite.Substitute(kernel, m)
 }
 
-// shorterLoop is a loop in place of the loop r, its position in r, and the value that is computed in it.
+// shorterLoop replaces the loop r by the loop rest; position is the iteration of r that an iteration of rest does, value is computed in it.
 type shorterLoop struct{ r, rest, position, value *uop.UOp }
 
 // of is a statement around part with the shorter loop in place of r.

@@ -99,7 +99,7 @@ type normalizer struct {
 	target         uop.Target
 }
 
-// newNormalizer has room for a request of a few nodes in one piece of memory.
+// newNormalizer makes a normalizer with the tables for a request of a few nodes in a single allocation.
 func newNormalizer(g *uop.Graph, sharing []*uop.UOp) *normalizer {
 	const most = 24
 	n := &struct {

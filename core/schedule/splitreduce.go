@@ -8,7 +8,7 @@ import (
 )
 
 // A reduction to few values of at least splitRatio inputs each is done in two kernels, for parallelism. The first one makes at most
-// splitOutputs values. A device that n rows keep busy gets up to splitParts * n parts of each.
+// splitOutputs values. On a device that n rows keep busy (WithRows) each value has at most splitParts * n parts.
 const (
 	splitRatio   = 32768
 	splitOutputs = 1 << 22
