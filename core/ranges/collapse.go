@@ -38,9 +38,9 @@ var selectionRules = &rewrite.Table{Name: "selection", Rules: []*rewrite.Rule{
 	{Name: "sum where idx != r: 0, load", Ops: reduceOps, Need: uop.Ops(uop.Where), Fn: foldSelect},
 	{Name: "sum where idx == r & cond: load, 0", Ops: reduceOps, Need: uop.Ops(uop.Where), Fn: foldSelectAnd}}}
 
-// liftTerm turns x+y cmp c, where only x has ranges, into x cmp c-y. The sum may be cast from an integer to another: a cast
-// from a floating type rounds, so that (x+0.5 as an integer) cmp c says something else than x cmp c-0.5. Small and unsigned
-// integers wrap around, and then neither side means what the other does: (x+255 as uint8) < 4 is not x < 4-255.
+// liftTerm turns x+y cmp c, where only x has ranges, into x cmp c-y. The sum may be cast from one integer type to another, but
+// not from a floating type, which rounds: (x+0.5 as an integer) cmp c is not equivalent to x cmp c-0.5. Small and unsigned
+// integers must not wrap around: (x+255 as uint8) < 4 is not equivalent to x < 4-255.
 func liftTerm(sum, c *uop.UOp, cmp func(a, b *uop.UOp) *uop.UOp) *uop.UOp {
 	if sum.Op == uop.Cast {
 		cast := sum

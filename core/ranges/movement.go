@@ -280,7 +280,7 @@ func reshapeByPlaceholders(g *uop.Graph, in, out uop.Shape, rngs []*uop.UOp) *uo
 	return rewrite.Substitute(res, back)
 }
 
-// reshapeIndex flattens an index by the strides of out and takes it apart by the sizes of in.
+// reshapeIndex flattens an index by the strides of out and splits it by the sizes of in.
 func reshapeIndex(g *uop.Graph, in, out uop.Shape, rngs []*uop.UOp) *uop.UOp {
 	flat := g.ConstInt(0)
 	stride := uop.N(1)

@@ -84,8 +84,8 @@ func reduceUnparented(_ any, u *uop.UOp) *uop.UOp {
 	return v
 }
 
-// collapse cuts the part of the sum u that depends on a range out of the graph, with variables for what
-// comes in, rewrites it with the table, and puts it back if the range is gone.
+// collapse cuts the part of the sum u that depends on a range out of the graph, with variables for its
+// inputs, rewrites it with the table, and puts it back if the range is gone.
 func collapse(u *uop.UOp, table *rewrite.Table, need uop.OpSet) *uop.UOp {
 	if u.Arg.(uop.OpArg) != uop.OpArg(uop.Add) {
 		return nil

@@ -40,7 +40,7 @@ type sum struct {
 	constant int64
 }
 
-// sumOf takes a sum apart; ok is false if a constant is too large.
+// sumOf splits an expression into the terms of a sum; ok is false if a constant is too large.
 func sumOf(u *uop.UOp) (s sum, ok bool) {
 	s, ok = sum{terms: map[*uop.UOp]int64{}}, true
 	var add func(u *uop.UOp, factor int64)
@@ -93,7 +93,7 @@ func (s *sum) less(o *sum, k int64) sum {
 	return out
 }
 
-// width is how far apart the bounds are.
+// width is the distance between the bounds.
 func (s *sum) width() int64 {
 	lo, hi, ok := s.bounds()
 	if !ok {
@@ -115,7 +115,7 @@ func withoutRemainder(m, valid *uop.UOp) *uop.UOp {
 		}
 		s.terms[t] = k
 	}
-	// What the gate says about a part of the sum bounds it more than its terms do.
+	// The gate may bound a part of the sum more tightly than the bounds of its terms do.
 	rest := s
 	lo, hi := int64(0), int64(0)
 	for _, b := range symbolic.Intervals(valid) {

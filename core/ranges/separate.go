@@ -81,7 +81,7 @@ func separateOnce(sink *uop.UOp) *uop.UOp {
 	return rewrite.Graph(sink, separate, m)
 }
 
-// loopsKey stands for the ranges that a reduction ends and for those that it is inside of, in any order.
+// loopsKey identifies the ranges that a reduction ends and the ranges around it, in any order.
 func loopsKey(u *uop.UOp) string { return numbersOf(u.EndedRanges()) + numbersOf(u.Ranges()) }
 
 func numbersOf(us []*uop.UOp) string {
