@@ -25,7 +25,7 @@ var (
 	Sym = &rewrite.Table{Name: "sym", Parts: []*rewrite.Table{Symbolic, SimplifyValid, symRules}}
 )
 
-// simplifyTable is Symbolic. Rules simplify in turn, so the table cannot name itself in its own initialisation.
+// simplifyTable is Symbolic. Rules call Simplify, so that Symbolic would otherwise depend on itself in its initialisation.
 var simplifyTable *rewrite.Table
 
 func init() { simplifyTable = Symbolic }

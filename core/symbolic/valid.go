@@ -72,7 +72,7 @@ func standIn(x *uop.UOp, i int, lo, hi uop.Const) stand {
 // holds. With simplex, a sum of non-negative terms that must be positive is also tried term by term.
 func GivenValid(valid, u *uop.UOp, simplex bool) *uop.UOp {
 	if u.HasOp(uop.Ops(uop.After)) {
-		// What was stored before holds for all iterations, not only for those of valid.
+		// Values that are loaded after a store were computed in all iterations, not only in those of valid: they must not be simplified.
 		var stored, back = rewrite.Map{}, rewrite.Map{}
 		for _, x := range u.Toposort() {
 			if x.Op == uop.Load && x.HasOp(uop.Ops(uop.After)) {

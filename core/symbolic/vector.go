@@ -76,7 +76,7 @@ func catToVectorize(u *uop.UOp) *uop.UOp {
 	return u.Graph().New(uop.Vectorize, u.DType, src, nil, nil)
 }
 
-// gepsOfOne selects once what the sources of u select from x one by one.
+// gepsOfOne is one GEP of x in place of the sources of u, each of which selects one element of x.
 func gepsOfOne(u, x *uop.UOp) *uop.UOp {
 	is := make([]int, len(u.Src))
 	for i, s := range u.Src {
