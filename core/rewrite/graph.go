@@ -13,9 +13,9 @@ const stackLimit = 250_000
 // Gate is what a parents-first rule returns to keep its node and not go below it.
 var Gate = uop.NewGraph(nil).New(uop.Noop, uop.Void, nil, uop.Str("gate"), nil)
 
-// Unordered is a context for which the order of visits makes no difference. A rewrite with one, or without a context, leaves
-// out the parts of a graph where no rule looks at anything. Other contexts may hand out numbers, and then even visits
-// of such nodes matter: others wait for them.
+// Unordered is a context for which the order of visits makes no difference. A rewrite with one, or without a context, skips
+// subgraphs without an operation that a rule looks at. Other contexts may hand out numbers while rules match: then even visits
+// of such nodes matter, as other nodes wait for them.
 type Unordered interface{ Unordered() }
 
 // Graph rewrites the graph below root, children first: a node is given to the table

@@ -4,15 +4,15 @@ import "polygrad/core/uop"
 
 // slot is what a rewrite knows about a node.
 type slot struct {
-	now         *uop.UOp // the node; what the parents-first table made of it once that has settled
-	final       *uop.UOp // what the node becomes, nil while that is open
-	down        *uop.UOp // what the parents-first table made of it, if it was asked
+	now         *uop.UOp // the node, or its replacement when no parents-first rule applies any more
+	final       *uop.UOp // the result for the node, nil until it is known
+	down        *uop.UOp // the answer of the parents-first table for the node, if asked
 	firstWaiter int32    // 1 + index of the first step that waits for final
 	lastWaiter  int32
 	sources     int32 // where the slots of its sources are
 	placed      bool  // on the work list, or done
 	asked       bool
-	entered     bool // now is what the parents-first table made of it
+	entered     bool // the parents-first table has been applied to now
 }
 
 // slots finds the slot of a node by the number of the node. Entries of earlier rewrites have the numbers of

@@ -73,7 +73,7 @@ func (t *Table) all(yield func(*Rule) bool) bool {
 	return true
 }
 
-// index is that of the table. Threads that ask for it first at the same time make equal ones.
+// index is the index of the table, made by the first call. Threads that make it at the same time make equal ones.
 func (t *Table) index() *index {
 	if x := t.made.Load(); x != nil {
 		return x
@@ -95,7 +95,7 @@ func (t *Table) index() *index {
 	return x
 }
 
-// Rewrite returns what the first rule that answers makes of u, or nil.
+// Rewrite returns the replacement of u by the first rule that applies, nil if none does.
 func (t *Table) Rewrite(ctx any, u *uop.UOp) *uop.UOp {
 	rules := t.index().byOp[u.Op]
 	if len(rules) == 0 {

@@ -51,7 +51,7 @@ func (g *emitter) fresh(prefix string) string {
 	return fmt.Sprintf("%s%d", prefix, g.next)
 }
 
-// giveUp is the statement that leaves the current way to match.
+// giveUp is the statement that abandons the current alternative of a match.
 func (g *emitter) giveUp() string {
 	if len(g.loops) == 0 {
 		return "return nil"
