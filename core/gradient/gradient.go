@@ -207,7 +207,7 @@ func (p *pass) flows(u *uop.UOp) bool {
 	return u.Op != uop.Detach && u.Op != uop.Assign && p.leads[p.place[u]]
 }
 
-// gradient is what a target got, zeros if nothing. Ranges that are open in it are summed over.
+// gradient is the gradient of a target, zeros if no gradient reached it. Ranges that are open in it are summed over.
 func (p *pass) gradient(t *uop.UOp) *uop.UOp {
 	i, ok := p.place[t]
 	if !ok || p.grads[i].value == nil {

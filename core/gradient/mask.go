@@ -6,8 +6,8 @@ import (
 	"polygrad/core/uop"
 )
 
-// masked is a gradient with the selections of the WHEREs on the way from the loss, outermost first. Elements that these have not taken are
-// 0, whatever the slopes of the functions in their branch: 0 times an infinite slope would be NaN. Graphs that are AsTinygrad have none.
+// masked is a gradient with the selections of the WHEREs on the path from the loss, outermost first. Its elements are 0 where a selection does
+// not take them, whatever the slopes of functions there: 0 times an infinite slope would be NaN. Graphs that are AsTinygrad have no selections.
 type masked struct {
 	value      *uop.UOp
 	selections []selection
@@ -44,7 +44,7 @@ func (g masked) all() *uop.UOp {
 	return v
 }
 
-// marked is g whose selections are applied, or are to be applied.
+// marked is g with all selections marked as applied, or as not applied yet.
 func (g masked) marked(applied bool) masked {
 	g.selections = slices.Clone(g.selections)
 	for i := range g.selections {
@@ -58,7 +58,7 @@ func (g masked) within(cond *uop.UOp, negated bool) masked {
 	return masked{g.value, append(slices.Clip(g.selections), selection{cond, negated, false})}
 }
 
-// moved is g with other conditions; a selection without one is left out.
+// moved is g with the conditions that to returns for its selections; a selection for which it is nil is dropped.
 func (g masked) moved(to func(s selection) *uop.UOp) masked {
 	from := g.selections
 	g.selections = nil

@@ -190,7 +190,7 @@ func (s Sigmoid) Gradient(g *uop.UOp) *uop.UOp {
 	return scaled(g.Mul(u).Mul(number(u, 1).Sub(u)), -math.Ln2)
 }
 
-// A Softmax is a value 2^z / sum(2^z). By the rules of its parts, its gradient would need the exponentials and their sum again, beside the
+// A Softmax is a value 2^z / sum(2^z). By the rules of its parts, its gradient would need the exponentials and their sum in addition to the
 // value.
 type Softmax struct {
 	Z     *uop.UOp
