@@ -50,7 +50,7 @@ func TestResultsAreNotCopied(t *testing.T) {
 	}
 }
 
-// Views that are stored in the same order are stored once: what each position of a window takes of a turned product.
+// Equal views are stored once: those that each position of a window takes of a permuted product.
 func TestEqualKernelsAreOne(t *testing.T) {
 	g := newGraph(t)
 	x := g.in(48, 64)

@@ -169,7 +169,7 @@ func TestBlocksOfRowsInTraining(t *testing.T) {
 	}
 }
 
-// Numbers that stand in the passes, from both sides.
+// The limits of passes, tested on both sides.
 func TestThresholdsOfPasses(t *testing.T) {
 	t.Run("rows of a table", func(t *testing.T) {
 		for _, c := range []struct {

@@ -7,7 +7,7 @@ import (
 	"polygrad/core/uop"
 )
 
-// Functions, reductions and pads of a turned view become one view of what is computed in the order of memory.
+// Functions, reductions and pads of a permuted view are computed in the order of memory, and the result is permuted.
 func TestPermutesSink(t *testing.T) {
 	g := newGraph(t)
 	x := g.in(64, 32)
@@ -44,7 +44,7 @@ func TestPermutesSink(t *testing.T) {
 	}
 }
 
-// An outer product, which lies in no order, is computed in that of its only reader.
+// An outer product, which has no order of its own, is computed in the order of its only reader.
 func TestOuterProductsAreInTheOrderOfReaders(t *testing.T) {
 	g := newGraph(t)
 	shape := uop.ShapeOf(32, 64)
@@ -60,7 +60,7 @@ func TestOuterProductsAreInTheOrderOfReaders(t *testing.T) {
 	}
 }
 
-// Blocks of a batch, within which matrices lie side by side, are computed in the order of memory, too; reshapes that split them again vanish.
+// A batch in blocks, whose matrices are the last axis in memory, is computed in the order of memory, too; reshapes that split it again vanish.
 func TestMergedBatchesSink(t *testing.T) {
 	g := newGraph(t)
 	x := g.in(32, 4, 8, 16)
@@ -92,7 +92,7 @@ func TestMergedBatchesSink(t *testing.T) {
 	}
 }
 
-// Results of a reduction lie along the axis along which those of its source do.
+// The result of a reduction is contiguous along the same axis as its source.
 func TestReductionsInMemoryOrder(t *testing.T) {
 	g := newGraph(t)
 	windows := g.in(64, 32).Permute([]int{1, 0}).Reshape(uop.ShapeOf(32, 16, 4)) // of a turned view
@@ -102,7 +102,7 @@ func TestReductionsInMemoryOrder(t *testing.T) {
 	}
 }
 
-// Axes of a turned view that are split, or merged again, and what is repeated along one of them are computed in the order of memory.
+// Axes of a permuted view that are split, or merged again, and a broadcast along one of them are computed in the order of memory.
 func TestSplitAxesSink(t *testing.T) {
 	g := newGraph(t)
 	turned := func(u *uop.UOp) bool { return u.Op == uop.Permute }
@@ -119,13 +119,13 @@ func TestSplitAxesSink(t *testing.T) {
 			t.Errorf("%s: not computed in order:\n%s", name, v.Dump())
 		}
 	}
-	// 48 x 64 in blocks of 32 x 96 lie in no order of axes.
+	// 48 x 64 reshaped to 32 x 96 mixes the axes.
 	if u := g.in(64, 48).Permute([]int{1, 0}).Reshape(uop.ShapeOf(32, 96)).F(uop.Exp2, nil, nil); fuse.SinkTurns(u) != u {
 		t.Errorf("changed to\n%s", fuse.SinkTurns(u).Dump())
 	}
 }
 
-// A function of two values that lie in different orders, and a view that keeps rows stay, also where it is made of two.
+// A function of two values that are contiguous along different axes stays, and so does a permute that keeps the last axis, also one of two permutes.
 func TestPermutesThatDoNotSink(t *testing.T) {
 	g := newGraph(t)
 	for _, u := range []*uop.UOp{
@@ -143,7 +143,7 @@ func TestPermutesThatDoNotSink(t *testing.T) {
 	}
 }
 
-// Windows of turned rows, whose positions are the last axis, are turned back where their axis of one element is dropped.
+// Permuted windows, whose positions are the last axis, are computed without a permute where their axis of one element is dropped.
 func TestWindowsSink(t *testing.T) {
 	g := newGraph(t)
 	windows := g.in(64, 32).Reshape(uop.ShapeOf(64, 32, 1)).Expand(uop.ShapeOf(64, 32, 3)).F(uop.Exp2, nil, nil)

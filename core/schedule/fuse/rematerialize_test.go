@@ -7,7 +7,7 @@ import (
 	"polygrad/core/uop"
 )
 
-// choice is an output and the sum of a temporary beside it, which is a choice between the output and what it is made of.
+// choice is an output and a sum over a temporary that the same kernel stores: a choice between the output and its operand.
 func choice(g graph) []*uop.UOp {
 	x := g.in(64, 512)
 	e := x.Exp2().ContiguousOp()

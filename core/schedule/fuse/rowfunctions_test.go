@@ -6,8 +6,8 @@ import (
 	"polygrad/core/uop"
 )
 
-// Functions of the sums of short rows have a kernel of their own, in full vectors, and those that go through the rows again another
-// one. Long rows are gone through in one kernel: reading them again costs more.
+// Functions of the sums of short rows have a kernel of their own, in full vectors, and stores that loop over the rows again another
+// one. Long rows stay in one kernel: reading them again costs more.
 func TestFunctionsOfSumsInTheMiddle(t *testing.T) {
 	for columns, kernels := range map[int64]int{24: 3, 2048: 1} {
 		g := newGraph(t)
@@ -20,7 +20,7 @@ func TestFunctionsOfSumsInTheMiddle(t *testing.T) {
 	g.expect(g.fused(options, x.Mul(reduced(x.Mul(x), uop.Add, 1).Sqrt())), 1)
 }
 
-// A function of what is loaded once for each row is computed in full vectors, where one lane in front of the row takes longer.
+// A function of a value that is loaded once for each row is computed in full vectors, if one lane before the loop over the row takes longer.
 func TestFunctionsOfLoads(t *testing.T) {
 	for columns, kernels := range map[int64]int{96: 2, 2: 1} {
 		g := newGraph(t)

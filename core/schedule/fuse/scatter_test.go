@@ -8,8 +8,8 @@ import (
 	"polygrad/core/uop"
 )
 
-// What was done to the rows of a large table is added where it belongs; what else is stored to the table comes first. The
-// few rows of a small one are summed up one by one.
+// The terms of the gradient of a large table are added to their rows, after the rest of the update is stored. Each of the few rows of a small
+// table is a sum over all terms.
 func TestSumsAreScattered(t *testing.T) {
 	for _, c := range []struct {
 		name          string

@@ -6,7 +6,7 @@ import (
 	"polygrad/core/uop"
 )
 
-// Of a sum that is stored for a later one, only the part that is used is computed.
+// Only the used slice of a sum that is stored for a later one is computed.
 func TestReductionsAreShrunk(t *testing.T) {
 	g := newGraph(t)
 	sums := g.in(64, 32, 128).ReduceAxes(uop.Add, 1).Reshape(uop.ShapeOf(64, 128))
@@ -19,7 +19,7 @@ func TestReductionsAreShrunk(t *testing.T) {
 	}
 }
 
-// Of a sum of which nothing is used nothing is left.
+// A sum of which no element is used is not computed.
 func TestEmptyPartOfAReduction(t *testing.T) {
 	g := newGraph(t)
 	sums := g.in(4, 3, 5).ReduceAxes(uop.Add, 2)
