@@ -37,7 +37,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// What integers and bools are combined by is a step: nothing flows back through it, and what stands beside it has its gradient.
+// Operations on integers and bools are steps: no gradient flows back through them; other terms keep their gradients.
 func TestStepsHaveNoGradient(t *testing.T) {
 	g := symbolic.NewGraph()
 	x := leaf(g, 3)

@@ -140,7 +140,7 @@ func TestMovementReadsTheRightElement(t *testing.T) {
 	}
 }
 
-// The short way for reshapes that only move axes of size 1 gives what the long way gives.
+// The fast path for reshapes that only move axes of size 1 gives the same indices as the general one.
 func TestRenamedAxesEqualPlaceholders(t *testing.T) {
 	g := symbolic.NewGraph()
 	r := rand.New(rand.NewSource(1))
@@ -180,7 +180,7 @@ func TestRenamedAxesEqualPlaceholders(t *testing.T) {
 	}
 }
 
-// So does the short way for reshapes of several axes to one.
+// So does the fast path for reshapes of several axes to one.
 func TestFlatIndexEqualsPlaceholders(t *testing.T) {
 	g := symbolic.NewGraph()
 	r := rand.New(rand.NewSource(1))

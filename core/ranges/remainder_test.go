@@ -8,7 +8,7 @@ import (
 	"polygrad/core/uop"
 )
 
-// A remainder goes where the condition of the index bounds what it is of, and what is left is the same there.
+// A remainder vanishes if the condition of the index bounds its dividend; where the condition holds, the new index is the same.
 func TestRemaindersUnderConditions(t *testing.T) {
 	g := symbolic.NewGraph()
 	x, y, z := g.Range(uop.N(3), uop.AxisReduceT, 0), g.Range(uop.N(5), uop.AxisLoop, 1), g.Range(uop.N(9), uop.AxisLoop, 2)

@@ -7,7 +7,7 @@ import (
 	"polygrad/core/uop"
 )
 
-// The index of an element that is read in one shape and stored in another is what it was, whatever the sizes.
+// An index that is split into a quotient and a remainder and joined again has no division, whatever the sizes.
 func TestQuotientsAndRemaindersJoinAgain(t *testing.T) {
 	for _, c := range []struct{ rows, columns, by int64 }{{127, 1021, 127}, {1021, 127, 1021}, {6, 35, 14}} {
 		g := NewGraph()
@@ -20,7 +20,7 @@ func TestQuotientsAndRemaindersJoinAgain(t *testing.T) {
 			t.Errorf("%d x %d by %d: %v, expected %v", c.rows, c.columns, c.by, got, want)
 		}
 	}
-	// What is read backwards.
+	// Flipped views.
 	for _, c := range []struct{ n, last, by int64 }{{499, 499, 25}, {501, 500, 20}, {64, 63, 8}} {
 		g := NewGraph()
 		r := g.Range(uop.N(c.n), uop.AxisLoop, 0)

@@ -84,8 +84,8 @@ func TestEveryRuleAnswersAsTinygrads(t *testing.T) {
 	}
 }
 
-// outsideOfItsType reports whether a graph has a constant of a type that wraps which that does not hold. tinygrad compares
-// and divides it as it stands, and we what the type makes of it.
+// outsideOfItsType reports whether a graph has a constant that is out of range for its wrapping type. tinygrad compares
+// and divides the constant itself, polygrad its value in the type.
 func outsideOfItsType(root *uop.UOp) bool {
 	return root.Find(func(u *uop.UOp) bool {
 		if u.Op != uop.ConstOp && u.Op != uop.VConstOp || !u.DType.Wraps() {
