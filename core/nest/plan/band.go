@@ -15,7 +15,7 @@ type Axis struct {
 	// Number is the index among the axes of the band, from 1.
 	Number int64
 	Vector bool // vectorized: lanes are iterations
-	Rows   bool // tiled, if only with one iteration per tile
+	Rows   bool // the rows of a register tile, which count as tiled even with one iteration per tile
 	// ordered: iterations may store to the same element and run sequentially.
 	ordered bool
 	// Overlaps: the last vector ends with the axis and computes some iterations of the one before again, since it cannot be masked.

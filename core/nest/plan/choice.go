@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// knob is one decision about the layout of a band. A search varies the knobs in this order: first those that are rarely many times
+// knob is one decision about the layout of a band. A search varies the knobs in this order: first those whose other values are rarely many times
 // slower.
 type knob uint8
 
 const (
-	// knobPackColumns and knobRowPacks say whether operands of the columns, and of the rows, are packed.
+	// knobPackColumns and knobPackRows say whether operands of the columns, and of the rows, are packed.
 	knobPackColumns knob = iota
 	knobPackRows
 	// knobLanes is the number of invocations of a workgroup of a GPU, knobLaneRows the number of them along the rows of a product or the
@@ -25,12 +25,12 @@ const (
 	knobMultiPass
 	// knobTranspose says whether vectors are transposed in registers.
 	knobTranspose
-	// knobTileVectors and knobTall are the numbers of vectors and of rows of a tile.
+	// knobTileVectors and knobTileRows are the numbers of vectors and of rows of a tile.
 	knobTileVectors
 	knobTileRows
 	// knobRowsInnermost says whether the tiles of the rows are the innermost loop, and not those of the columns.
 	knobRowsInnermost
-	// knobColumnBlock and knobDown are the tiles of columns and of rows in a block.
+	// knobColumnBlock and knobRowBlock are the numbers of tiles of columns and of rows in a block.
 	knobColumnBlock
 	knobRowBlock
 	// knobPartialSums is the number of accumulators for each sum of a reduction loop.

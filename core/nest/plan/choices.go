@@ -10,7 +10,7 @@ type Layout []*Laid
 
 // Laid is the layout of a band, and the alternatives.
 type Laid struct {
-	// used are the values of the knobs that have an effect on the band, open for others.
+	// used are the values of the knobs that have an effect on the band, auto for others.
 	used Knobs
 	want Knobs
 	// axes are the trip counts of the axes, -1 if not constant; items are the levels that threads could share.
@@ -175,7 +175,7 @@ func (pl *planner) recordLanes(p *Band) {
 	}
 }
 
-// near lists the neighbouring values of each knob that a search tries. Knobs of value open have no effect on the band.
+// near lists the neighbouring values of each knob that a search tries. Knobs of value auto have no effect on the band.
 var near = [numKnobs]func(l *Laid, v int64) []int64{
 	knobVectorAxis:    otherAxes,
 	knobRowAxis:       otherAxes,

@@ -125,10 +125,11 @@ const shortRow = 1 << 10
 // oneStream is the length in bytes up to which the hardware takes rows that follow each other, read together, for one stream.
 const oneStream = 1 << 10
 
-// streamedRow is the length of a row in bytes from which on the hardware prefetches it well beside other rows.
+// streamedRow is the length of a row in bytes from which on the hardware prefetches several rows well that are read together.
 const streamedRow = 8 << 10
 
-// longChain is the number of steps from which on a sum has two accumulators in each lane, since the error grows with the steps of each.
+// longChain is the number of steps from which on a sum has two accumulators in each lane, since the rounding error grows with the number of steps of
+// an accumulator.
 const longChain = 1 << 10
 
 // rowsAtOnce unrolls rows with vectorized sums if they are short, if several dependent sums of a row are computed while the
@@ -341,7 +342,7 @@ func (pl *planner) blocks(p *Band, vec, rows *Axis, acc []analysis.Access) {
 	}
 	near := k*vec.Tile()*element <= pl.m.L1
 	if p.MultiPass == nil && near && p.want[knobPackColumns] != on && pl.interleaved(vec, walks, acc) {
-		// Each walked loop would read the whole result; instead the operands of a tile stay in L1.
+		// Outside of the tiles, each iteration of the walked loops would go through the whole result; inside, the operands of a tile stay in L1.
 		p.Levels = append(append(p.Levels, level{vec, Tiles}, level{rows, Tiles}), walks...)
 		return
 	}

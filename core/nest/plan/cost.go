@@ -7,8 +7,8 @@ import (
 
 // Costs of the layouts of a leaf with a reduction, per vector of products, in units of one such vector.
 
-// fill is the factor by which partly filled vectors raise the cost. Without masks the last vector overlaps the one before, and what is
-// shorter than a vector runs scalar.
+// fill is the factor by which partly filled vectors raise the cost. Without masks the last vector overlaps the one before, and an axis shorter than a
+// vector runs scalar.
 func (pl *planner) fill(n int64) float64 {
 	lanes := int64(pl.Lanes)
 	switch {
@@ -29,10 +29,9 @@ func alongRows(n int64) int64 {
 	return few
 }
 
-// streamedRows is alongRows for rows that may come from memory. There the shared operand costs nothing, but each row is a
-// stream, and the hardware prefetches none that is read for less than some pages: a matrix of 50257x768 floats is
-// read at 28 GB/s row by row, at 15 GB/s four rows at a time. Very short rows are one stream all the same, and of long
-// ones the shared operand leaves L1.
+// streamedRows is alongRows for rows that may come from memory. There the shared operand costs nothing, but each row is a stream, and the hardware
+// prefetches none that is read for less than some pages: a matrix of 50257x768 floats is read at 28 GB/s row by row, at 15 GB/s four rows at a time.
+// Several very short rows are one stream, and with long rows the shared operand does not stay in L1.
 func (pl *planner) streamedRows(k *analysis.Region, rows *Axis, acc []analysis.Access) int64 {
 	along, byRow := pl.Slopes(k.Rng), pl.Slopes(rows.Region.Rng)
 	var streamed, row, shared int64 // bytes
@@ -87,7 +86,8 @@ func (pl *planner) alongCost(p *Band, k *analysis.Region, rows *Axis, acc []anal
 	return max(1, sum)*pl.fill(k.Trip()) + horizontal*float64(pl.Lanes)/times
 }
 
-// tileCost is the same for a register tile with a vectorized axis. Loads in the loop k cost only what does not overlap with products.
+// tileCost is the cost of the accesses of a vector of products in a register tile with a vectorized axis. Loads in the loop k cost only what does not
+// overlap with products.
 func (pl *planner) tileCost(p *Band, k *analysis.Region, vec, rows *Axis, acc []analysis.Access) float64 {
 	times := 1.0
 	for _, a := range acc {
@@ -126,8 +126,8 @@ func (pl *planner) tileCost(p *Band, k *analysis.Region, vec, rows *Axis, acc []
 // costMiss is the cost of an element that is looked up in L2, not in L1.
 const costMiss = 3
 
-// lookupMisses is the cost of a vector of elements that the lanes look up at the same place of their rows, beside that of reading the rows once:
-// the more rows a tile has, the fewer stay in L1 until the next element of them.
+// lookupMisses is the cost of the L1 misses of a vector of lookups, which read one data-dependent index in the row of each lane: the more rows a tile
+// has, the fewer of their cache lines stay in L1 until the next step. The first miss of each line is not counted.
 func (pl *planner) lookupMisses(k *analysis.Region, vec *Axis, a analysis.Access) float64 {
 	b, index, _, ok := pl.AddressOf(a.U.Src[0])
 	lane := pl.Slopes(vec.Region.Rng).Of(a.U.Src[0])
@@ -141,8 +141,8 @@ func (pl *planner) lookupMisses(k *analysis.Region, vec *Axis, a analysis.Access
 	return costMiss * float64(pl.Lanes) * max(1-float64(pl.m.L1)/tile, 0) * max(1-lines/read, 0)
 }
 
-// rowsCost is the cost of broadcasting the operands of rows, plus packing them if they are packed; strided is the number of bytes of L2
-// that they occupy if they are not.
+// rowsCost is the cost of the operands of rows: loads that of broadcasting them, once that of packing them, or of reading them from beyond L2;
+// strided is the number of bytes of L2 that unpacked operands with a long stride occupy.
 func (pl *planner) rowsCost(k *analysis.Region, vec, rows *Axis, acc []analysis.Access, times float64) (loads, once float64, strided int64) {
 	byLane, byRow, byStep := pl.Slopes(vec.Region.Rng), pl.Slopes(rows.Region.Rng), pl.Slopes(k.Rng)
 	for _, a := range acc {
@@ -165,8 +165,8 @@ func (pl *planner) rowsCost(k *analysis.Region, vec, rows *Axis, acc []analysis.
 	return loads, once, strided
 }
 
-// columnCost is the cost of a load of columns, c for a vector, divided by the rows of a tile, plus that of bringing it into L1 for each
-// use.
+// columnCost is the cost of a load of columns, which costs c for a vector: load is that of the load itself, shared by the rows of a tile, pack that
+// of packing it or of bringing it into L1, shared by all rows that use it.
 func (pl *planner) columnCost(p *Band, k *analysis.Region, a analysis.Access, c float64, vec, rows *Axis, strided int64) (load, pack float64) {
 	uses, tall, byStep := float64(rows.Count), float64(min(rows.Count, pl.tileRows())), pl.Slopes(k.Rng)
 	for _, w := range p.Axes {

@@ -13,7 +13,7 @@ import (
 const (
 	// leastColumns is the least number of adjacent elements that lanes read together, leastSplit the least number of steps of a lane.
 	leastColumns, leastSplit = 8, 4
-	// usualLanes is the number of lanes of a workgroup, unless more serve.
+	// usualLanes is the number of lanes of a workgroup, unless more make it faster.
 	usualLanes = 64
 	// manyGroups times Machine.Workgroups saturate the memory of a GPU with one load in flight in each lane.
 	manyGroups = 8
@@ -160,8 +160,8 @@ func (pl *planner) planInvocations(p *Band) bool {
 	return true
 }
 
-// chooseGroup gives the workgroups of a kernel of many invocations more of them: a GPU may begin a workgroup less often than a small one ends. On
-// an H200 a copy of 2.4e6 elements takes 24.5 us in workgroups of 64 invocations, 13.6 in those of 128, 8.5 in those of 256.
+// chooseGroup enlarges the workgroups of a kernel with many invocations: small ones may end faster than the GPU starts new ones. On an H200 a copy of
+// 2.4e6 elements takes 24.5 us in workgroups of 64 invocations, 13.6 in those of 128, 8.5 in those of 256.
 func (pl *planner) chooseGroup(p *Band) {
 	if pl.m.Invocations && pl.plain && pl.m.Shared > 0 && p.want[knobLanes] == auto && pl.Items >= 2*pl.m.Group*pl.m.Workgroups {
 		pl.Group = int(pl.m.Group)
@@ -171,8 +171,8 @@ func (pl *planner) chooseGroup(p *Band) {
 // minTransposed is the number of elements from which on a transposed matrix does not fit the caches nearby.
 const minTransposed = 1 << 16
 
-// transposedLoops is the loop along which a kernel without reductions writes neighbours, and another one along which it reads neighbours; nil if it
-// reads in the order of writing.
+// transposedLoops returns the loop along which a kernel without reductions writes adjacent elements, and another loop along which it reads adjacent
+// elements; nil if it reads in the order in which it writes.
 func transposedLoops(f *analysis.Facts, m ir.Machine) (along, across *analysis.Region) {
 	loops := f.Tree.Loops()
 	if m.Shared == 0 || len(loops) != 1 || f.Tree.Collects() || f.Tree.HasStores() || !loops[0].Writes {

@@ -29,7 +29,7 @@ type OnlineSoftmax struct {
 	Sum        *analysis.Region
 	Score      *uop.UOp
 	Max, Total analysis.Slot
-	// Exp is the exponential of a score, which is Load, without the maximum.
+	// Exp is the exponential of a score minus the maximum of its row; Load is the load of the score.
 	Exp, Load *uop.UOp
 	// Weights are factors of an exponential in the second product, RowWeights those that need the Total of the row. Row and Columns are the
 	// loops of both.
@@ -39,7 +39,7 @@ type OnlineSoftmax struct {
 	// Product is the second product. Its operand of the rows, Exps, is stored by the lanes that computed it.
 	Product *StagedSum
 	Exps    *Staged
-	// Exchange is memory for a value of each row and of each lane along it.
+	// Exchange is workgroup memory through which the lanes of a row reduce a value: an element for each row and each lane along it.
 	Exchange *ir.Buffer
 	// Unused are the buffers that the list declares.
 	Unused []*ir.Buffer
@@ -161,7 +161,7 @@ func (q *OnlineSoftmax) covers(columns []*analysis.Region) bool {
 	return sameTrip(last.Rng.Src[0], q.Blocks.Rng.Src[0], q.Wide)
 }
 
-// sameTrip reports whether a number of iterations is another one times a factor, in all iterations of the loop that they depend on.
+// sameTrip reports whether the trip count x is y times a factor, in all iterations of the loop that both may depend on.
 func sameTrip(x, y *uop.UOp, factor int64) bool {
 	var of *uop.UOp
 	inside := func(u *uop.UOp) bool { return u.Op != uop.Range }
@@ -193,7 +193,7 @@ func sameTrip(x, y *uop.UOp, factor int64) bool {
 	return true
 }
 
-// integer computes an integer of constants and one range.
+// integer evaluates an integer expression of constants and one range, whose value is at.
 func integer(u *uop.UOp, at int64) (int64, bool) {
 	switch u.Op {
 	case uop.ConstOp:
@@ -260,7 +260,7 @@ func integer(u *uop.UOp, at int64) (int64, bool) {
 	return 0, false
 }
 
-// affine is an index as a sum of ranges times constants, and a constant.
+// affine splits an index into a sum of ranges times constants, and the constant off.
 func affine(u *uop.UOp) (by map[*uop.UOp]int64, off int64, ok bool) {
 	by = map[*uop.UOp]int64{}
 	var add func(u *uop.UOp, times int64) bool
@@ -361,7 +361,7 @@ func isLoadOf(u *uop.UOp, s analysis.Slot) bool {
 	return u.Op == uop.Load && analysis.IsRegister(u) && analysis.ConstIndex(u.Src[0]) && analysis.SlotOf(u.Src[0]) == s
 }
 
-// exp takes the exponential of a score less the maximum, both times a rate, apart.
+// exp matches the exponential of rate*(score - maximum of the row), for a positive constant rate.
 func (q *OnlineSoftmax) exp(u *uop.UOp) (score *uop.UOp, rate float64, ok bool) {
 	if u.Op != uop.Exp && u.Op != uop.Exp2 || u.DType.Scalar() != uop.Float32 {
 		return nil, 0, false
@@ -518,7 +518,7 @@ func (pl *planner) planOnline() bool {
 	return true
 }
 
-// onlineBand is a band of rows and columns in a square of lanes, each with so many columns.
+// onlineBand makes a band of rows and columns for a square of lanes; a lane has quad rows and the given number of columns.
 func (pl *planner) onlineBand(c []*analysis.Region, units int64) *Band {
 	p := &Band{Leaf: c[len(c)-1], Items: -1, Masks: pl.Masks}
 	axis := func(r *analysis.Region, units, below int64) *Axis {

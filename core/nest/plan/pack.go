@@ -25,7 +25,8 @@ type Pack struct {
 const (
 	// Line is the size in bytes of a cache line.
 	Line = 64
-	// leastWays and mostWays bound the usual associativity of L2: rows stay in it as if it were the least, and conflict as if it were the most.
+	// leastWays and mostWays bound the usual associativity of L2: whether rows stay in L2 is estimated with the least, whether they conflict with the
+	// most.
 	leastWays, mostWays = 8, 16
 	// longStride is the stride in bytes from which on the steps of a sum touch too many pages.
 	longStride = 1 << 10
@@ -173,8 +174,8 @@ func (pl *planner) strideOf(u *uop.UOp, byStep *analysis.Slopes) (bytes int64, o
 // two map to few sets.
 func cacheFootprint(distance, k, bytes int64) int64 { return k * max(bytes, distance&-distance) }
 
-// readsLeaf reports whether a value depends on a register that the leaf writes, as the sum before the one that uses the value: it
-// cannot be packed, for it is not known before the leaf. In seen are values that do not.
+// readsLeaf reports whether a value depends on a register that the leaf writes, such as the result of an earlier sum: it cannot be packed, because
+// packs are computed before the leaf. seen holds values that do not depend on one.
 func readsLeaf(written []analysis.Slot, u *uop.UOp, seen map[*uop.UOp]bool) bool {
 	if seen[u] || u.Op == uop.Range {
 		return false

@@ -24,13 +24,13 @@ type Band struct {
 	Levels []level
 	Leaf   *analysis.Region
 	Masks  bool
-	// Items is the level whose iterations are the work items, -1 for none. Joined are axes that are collapsed with it, from the
-	// outermost on: a work item is then an iteration of each.
+	// Items is the level whose iterations are the work items, -1 for none. Joined are the axes whose loops are collapsed with it, from the outermost
+	// on: a work item is then one iteration of the collapsed loop.
 	Items  int
 	Joined []*Axis
 	// Grid: the work items are the iterations of all levels together.
 	Grid bool
-	// Held: each lane has the same elements of a row in all loops of the leaf, which are fully unrolled.
+	// Held: a row stays in registers. The loops of the leaf are fully unrolled, and each lane has the same elements of the row in all of them.
 	Held bool
 	// Along: the innermost reduction loops of the leaf are vectorized.
 	Along bool
@@ -46,7 +46,7 @@ type Band struct {
 	MultiPass *MultiPass
 	// Product is the layout of a product of packed operands, nil for none.
 	Product *Product
-	// Split distributes the steps of the sums over lanes, in addition to the vectorized axis. Nil for no.
+	// Split distributes the steps of the sums over lanes, in addition to the vectorized axis. Nil if it does not.
 	Split *Spread
 	// Workgroup is the layout of a leaf with operands in the memory of a workgroup, nil for none.
 	Workgroup *Workgroup
@@ -66,10 +66,11 @@ type Band struct {
 	// RowPacks are operands of the rows that are computed before the level RowPackAt.
 	RowPacks  []*RowPack
 	RowPackAt int
-	// transposed are the stores whose tiles are transposed in registers, Streams the non-temporal stores with the number of
-	// adjacent elements that are written together.
+	// transposed are the stores whose tiles are transposed in registers, Streams maps the non-temporal stores to the number of adjacent elements that
+	// are written together.
 	transposed []*uop.UOp
-	// Interleaved are the stores that are interleaved with each, of iterations along an axis.
+	// Interleaved maps a store to the group of stores whose vectors are interleaved in registers (it is one of them); interleavedAlong is their
+	// vectorized axis.
 	Interleaved      map[*uop.UOp][]*uop.UOp
 	interleavedAlong *Axis
 	Streams          map[*uop.UOp]int64
@@ -111,7 +112,7 @@ func (pl *planner) vectorCost(acc []analysis.Access, rng *uop.UOp) float64 {
 	return sum
 }
 
-// spreadsAlong reports whether pairs or fours of neighbouring iterations read the same element, as where every other element is padding.
+// spreadsAlong reports whether groups of two or four consecutive iterations load the same element, as where every other element is padding.
 func (pl *planner) spreadsAlong(load *uop.UOp, s *analysis.Slopes) bool {
 	_, index, _, ok := pl.AddressOf(load.Src[0])
 	if !ok {
@@ -186,7 +187,7 @@ func (pl *planner) plan(c []*analysis.Region, around *Band) *Band {
 		pl.planReduction(p)
 		pl.moreLanes(p, around)
 	}
-	for _, a := range p.Axes { // a single iteration takes no longer by itself
+	for _, a := range p.Axes { // a remainder of one iteration runs scalar in the same time
 		a.Overlaps = a.Vector && !p.Masks && !a.Dynamic && !a.ordered && a.Unit > 1 && a.Count > a.Unit && a.Count%a.Unit > 1 && p.Leaf.Repeatable()
 	}
 	pl.levelsOf(p)
@@ -252,13 +253,14 @@ func (pl *planner) levelsOf(p *Band) {
 	}
 }
 
-// lightBody is the weight of bodies that take no longer than an iteration of a slow loop costs beside them.
+// lightBody is the greatest weight of a loop body that takes no longer than the loop overhead of an iteration (Machine.SlowLoops).
 const lightBody = 8
 
-// manyIterations are enough to unroll long expressions, such as random numbers: vectors that are computed in lockstep do not wait.
+// manyIterations is the number of iterations from which on long expressions, such as random numbers, are unrolled more: the dependency chains of
+// several vectors overlap.
 const manyIterations = 1 << 19
 
-// iterations is the greatest number of iterations of a band, as far as it is known.
+// iterations is the product of the upper bounds of a band's trip counts; axes without a known bound count as 1.
 func (p *Band) iterations() int64 {
 	n := int64(1)
 	for _, a := range p.Axes {
@@ -309,7 +311,7 @@ func (pl *planner) planElements(p, around *Band) {
 			units = 16
 		}
 	case around == nil && !pl.m.Invocations && p.iterations() >= manyIterations:
-		most = 1024 // a run or two save what longer code takes to compile
+		most = 1024 // one or two runs save the time that longer code takes to compile
 	}
 	for vec.Units = max(units/copies, 1); vec.Units > 1 && (vec.Units*weight > most || vec.Count > 0 && vec.Tile() > vec.Count || vec.Dynamic && !p.Masks && vec.Region.TripMultiple()%vec.Tile() != 0); vec.Units /= 2 {
 	}
@@ -377,7 +379,8 @@ func (pl *planner) planPrefix(p *Band) {
 	case vectors:
 		vec.Vector, vec.Unit = true, int64(pl.Lanes)
 		vec.Units = max(4, 32/int64(pl.Lanes))
-		// Loops in order return to a row late: as long as there are tiles for threads, they take more of it.
+		// A tile runs through the whole sequential loop before the next tile reads more of the same rows, so tiles are wide, as long as enough of
+		// them remain for the threads.
 		long := int64(longRow)
 		if pl.scattersRows(p.Leaf, acc) {
 			long, most = 2*longRow, 8*most
@@ -426,8 +429,9 @@ func (pl *planner) scattersRows(leaf *analysis.Region, acc []analysis.Access) bo
 	})
 }
 
-// walkScatteredRows walks data-dependent rows around the tiles of a row, if no register is carried from row to row: a row is read and written
-// as a whole, in the order of memory. Threads share the columns, and narrow parts stay in their caches.
+// walkScatteredRows makes the loop over data-dependent rows the outer one, around the tiles of a row, if no register is carried from row to row: a
+// row is then read and written as a whole, in the order of memory. Several threads share the columns instead: the few columns of a thread stay in its
+// cache.
 func (pl *planner) walkScatteredRows(p *Band, vec *Axis, acc []analysis.Access) {
 	loops := p.Leaf.Loops()
 	if pl.m.Threads > 1 || pl.m.SlowLoops || len(loops) != 1 || p.Leaf.HasStores() || len(loops[0].Loops()) > 0 || len(loops[0].Written(nil)) > 0 {
@@ -435,7 +439,7 @@ func (pl *planner) walkScatteredRows(p *Band, vec *Axis, acc []analysis.Access) 
 	}
 	along := pl.Slopes(vec.Region.Rng)
 	if slices.ContainsFunc(acc, func(a analysis.Access) bool { return along.Of(a.U.Src[0]).Irregular }) {
-		return // the place of each element
+		return // the address of each element is data-dependent
 	}
 	rows := &Axis{Region: loops[0], Count: loops[0].Trip(), Number: int64(len(p.Axes) + 1), Units: 1, Unit: 1, ordered: true}
 	if rows.Dynamic = rows.Count < 0; rows.Dynamic {
@@ -448,8 +452,8 @@ func (pl *planner) walkScatteredRows(p *Band, vec *Axis, acc []analysis.Access) 
 // longRow is the number of vectors of a long row that an iteration of a sequential loop computes.
 const longRow = 16
 
-// scattersCached reports whether each lane stores to a data-dependent row of its column, and the columns do not alias in the cache, so that
-// those of a narrow tile stay there.
+// scattersCached reports whether each lane stores to a data-dependent row of its column, and the columns do not alias in the cache, so that the
+// columns of a narrow tile stay in it.
 func (pl *planner) scattersCached(vec *Axis, acc []analysis.Access) bool {
 	return slices.ContainsFunc(acc, func(a analysis.Access) bool {
 		s := pl.Slopes(vec.Region.Rng).Of(a.U.Src[0])
@@ -591,7 +595,7 @@ func (pl *planner) joinable(p *Band, at int, n int64) *Axis {
 	}
 	a, next, enough := p.Levels[at].Axis, p.Levels[at+1].Axis, pl.mostItems()
 	if a.Dynamic || next.Dynamic || slices.ContainsFunc(p.Joined, func(a *Axis) bool { return a.Dynamic }) {
-		// Work items for the greatest number of iterations, of which there may be few: no more than fill the processor.
+		// There are work items for the upper bound of a dynamic axis, most of which may not exist at run time: no more than fill the GPU.
 		if enough = usualLanes * pl.m.Workgroups; !pl.m.Invocations {
 			return nil
 		}

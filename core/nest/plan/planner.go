@@ -14,7 +14,7 @@ type Kernel struct {
 	*analysis.Facts
 	Machine ir.Machine
 	Lanes   int
-	// Group is the number of invocations of a workgroup of a GPU whose invocations are not lanes. Subgroups: they exchange values through
+	// Group is the number of invocations of a workgroup if they are not the lanes of vectors. Subgroups: invocations exchange values through
 	// registers.
 	Group     int
 	Subgroups bool
@@ -77,8 +77,9 @@ func inPlace(f *analysis.Facts) bool {
 	return f.Independent(c[len(c)-1])
 }
 
-// laidOut reports whether the trip counts of the loops of a band, and of all bands in it, are known, or at least bounded, and their product
-// with n fits an index. A processor that stands for a GPU has caches, but slow barriers: its invocations do the rows of variable numbers alone.
+// laidOut reports whether the trip counts of the loops of a band, and of all bands in it, are known, or at least bounded, and their product with n
+// fits an index. Where a processor emulates a GPU (Machine.Shared is 0), there are caches, but barriers are slow: loops with variable trip counts are
+// not laid out for workgroups then.
 func laidOut(r *analysis.Region, m ir.Machine, n int64) bool {
 	if !r.Writes {
 		return true
@@ -390,8 +391,8 @@ func (p *Band) Transposes(u *uop.UOp, rows, lanes int64) bool {
 	return rows >= 2 && rows <= lanes && (rows == lanes || p.Masks) && slices.Contains(p.transposed, u)
 }
 
-// planStreams finds the non-temporal stores: those of buffers larger than the caches. A cache line has to be written at
-// once: a partly written one is flushed when other rows come between.
+// planStreams finds the non-temporal stores: those of buffers larger than the caches. A cache line has to be written at once: a partly written one is
+// flushed when stores to other rows come in between.
 func (p *Band) planStreams(pl *planner) {
 	if pl.m.Stream == 0 {
 		return
@@ -447,7 +448,7 @@ func (p *Band) streamFrom(pl *planner) int64 {
 		return pl.m.Stream / 8 * 3
 	case pl.collects: // reductions dominate the time
 		return 2 * pl.m.Stream
-	case pl.bytesRead() < pl.m.Stream/8: // the caches hold what is written alone
+	case pl.bytesRead() < pl.m.Stream/8: // the written buffer has the caches almost to itself
 		return pl.m.Stream / 2 * 3
 	case pl.PrefetchesBy(NextRow, p.Leaf) != nil:
 		return pl.nextRowFrom()

@@ -14,14 +14,14 @@ type PrefetchRule uint8
 const (
 	NextRow  PrefetchRule = iota // the row of the next iteration of the level around a tile
 	Window                       // what the next iterations of a walked axis add to a window
-	Epilogue                     // what follows the sums of a tile, before them
-	NextTile                     // what an iteration of a tile's sums reads in the next tile
+	Epilogue                     // operands of a tile's epilogue, prefetched before its sums
+	NextTile                     // operands of the next tile's sums, prefetched in the same iteration of this tile's
 	Stream                       // a stream of a vectorized reduction
-	Counted                      // the store of an element where a counter of its bucket says
+	Counted                      // the next cache line of a bucket, to which elements are stored at a counter
 )
 
-// prefetchRules decide which accesses are prefetched, and with Ahead and Bytes what for each. The hardware follows a few streams of neighbouring
-// lines, and finds each late. from is the size in bytes from which on a rule is for a buffer, 0 for never.
+// prefetchRules decide which accesses are prefetched, and set Ahead and Bytes of each. The hardware follows only a few streams of neighbouring lines,
+// and detects each late. from is the least size in bytes of the buffers that a rule applies to, 0 if it applies to none.
 var prefetchRules = [...]struct {
 	name string
 	from func(*planner) int64
@@ -98,8 +98,8 @@ func (s prefetchSite) planPrefetches() {
 // hold them.
 const leastNextRow, mostNextRow = 1 << 10, 32 << 10
 
-// nextRowFrom is the size in bytes of the buffers from which rows are prefetched. With non-temporal stores a thread copies rows in reverse order
-// in half of the time from there on; two threads are faster in the caches.
+// nextRowFrom is the least size in bytes of the buffers whose rows are prefetched. From that size on a single thread copies rows in reverse order in
+// half of the time with non-temporal stores; two threads are faster in the caches.
 func (pl *planner) nextRowFrom() int64 {
 	if pl.m.Threads > 1 {
 		return pl.m.Stream
@@ -107,7 +107,7 @@ func (pl *planner) nextRowFrom() int64 {
 	return pl.m.Stream / 8 * 7
 }
 
-// nextRow: the hardware starts anew with rows that do not follow each other in memory, such as those of a flip or of an index.
+// nextRow: the hardware has to detect a new stream at each row if rows do not follow each other in memory, such as those of a flip or of an index.
 func (s *prefetchSite) nextRow(x *candidate) bool {
 	const page = 4 << 10
 	if s.p == nil || s.collects || len(s.region.Loops()) > 0 || s.p.Joined != nil || !walksTiles(s.p.Levels) {
@@ -129,8 +129,8 @@ func walksTiles(levels []level) bool {
 // largestWindow is the greatest number of elements of a window: the sums of longer loops are streams of their own.
 const largestWindow = 64
 
-// window: pools read vectors in several rows, in an order that the hardware finds late. It reads a stream of whole vectors as fast. The walked
-// axis is that around the vectors, in this band or in the one around it.
+// window: a pool loads the vectors of a window from several rows, in an order that the hardware detects late. Windows that are one contiguous stream
+// together need no prefetch. The walked axis is the level around the vectors, in this band or in the enclosing one.
 func (s *prefetchSite) window(x *candidate) bool {
 	if s.p == nil || len(s.loops) > 0 || s.p.Joined != nil || s.p.MultiPass != nil || s.p.Product != nil || len(s.p.Packs) > 0 || x.times < 2 || x.times > largestWindow {
 		return false
@@ -165,14 +165,15 @@ func (s *prefetchSite) epilogue(x *candidate) bool {
 	return steps >= prefetchFrom && len(s.loops) == 0 && x.times == 1 && !x.gated && s.slope(x, s.p.Vec.Region).Contiguous()
 }
 
-// nextTile: the sums of a tile read some bytes of each of many rows, more than the hardware follows, and the next tile needs what follows.
+// nextTile: the sums of a tile read a few bytes of each of many rows, more streams than the hardware follows, and the next tile reads the bytes
+// behind them.
 func (s *prefetchSite) nextTile(x *candidate) bool {
 	const mostStep = 4
 	sum := s.ReductionOf[s.region]
 	if s.p == nil || sum == nil || sum.Form != Sequential && sum.Form != Unrolled || s.m.Stream == 0 || s.p.Rows == nil || s.p.Product != nil {
 		return false
 	}
-	far := func(r *analysis.Region) bool { return s.distance(x, r) >= longStride } // nearer rows are followed
+	far := func(r *analysis.Region) bool { return s.distance(x, r) >= longStride } // the hardware follows nearer rows
 	last, next := s.p.Levels[len(s.p.Levels)-1], s.slope(x, s.p.Vec.Region)
 	x.Bytes = s.p.Vec.Tile() * next.Step * x.size
 	x.Ahead = 2 * x.Bytes
@@ -197,18 +198,18 @@ func (s *prefetchSite) staysInL2(x *candidate, bytes int64) bool {
 	return all <= s.m.L2/2
 }
 
-// aheadBytes is how far ahead of its use a stream is prefetched: so far that memory answers in time, and no further than L1 holds.
+// aheadBytes is the prefetch distance of a stream: it covers the latency of memory, and what is prefetched fits L1.
 const aheadBytes = 16 << 10
 
-// stream: the hardware prefetches streams from memory too late for a loop that does little else: 32 MiB take 0.65 of the time, the 16 MiB of
-// which half is in the caches 0.7 to 1; streams of up to 8 MiB take longer.
+// stream: the hardware prefetches streams from memory too late for a loop that does little else. With prefetches a stream of 32 MiB takes 0.65 of the
+// time, one of 16 MiB, half of which is in the caches, 0.7 to 1; streams of up to 8 MiB take longer.
 func (s *prefetchSite) stream(x *candidate) bool {
 	sum := s.ReductionOf[s.region]
 	x.Ahead = aheadBytes
 	return sum != nil && (sum.Form == Along || sum.Form == AlongUnknown) && (s.p == nil || !s.p.rowStreams) && s.streams(s.region, x.Access)
 }
 
-// bucketsFrom is the size in bytes of the buffers whose buckets are prefetched.
+// bucketsFrom is the least size in bytes of the buffers whose buckets are prefetched.
 func (pl *planner) bucketsFrom() int64 {
 	if pl.m.Stream == 0 {
 		return 0
@@ -216,8 +217,8 @@ func (pl *planner) bucketsFrom() int64 {
 	return pl.m.L2 / 2
 }
 
-// counted: elements go to buckets that grow, as in a pass of a radix sort. Stores retire in order, so that each waits for the line that a
-// bucket begins, and the hardware does not follow so many streams.
+// counted: elements are appended to buckets, as in a pass of a radix sort. Stores retire in order, so that a miss at a new cache line of one bucket
+// delays the stores to all others, and the hardware does not follow so many streams.
 func (s *prefetchSite) counted(x *candidate) bool {
 	x.Ahead, x.Bytes = Line, Line
 	return slices.ContainsFunc(analysis.LoadsIn(x.index), func(u *uop.UOp) bool {

@@ -6,8 +6,8 @@ import (
 	"polygrad/core/uop"
 )
 
-// RowPack is a packed operand of the rows of a product: for each tile of a block and each step of the sum, the elements of its rows are
-// adjacent, each to be broadcast. Rows are packed if they have a long stride along the sum, or if they are more than a load.
+// RowPack is a packed operand of the rows of a product: for each tile of a block and each step of the sum, the elements of its rows are adjacent,
+// each to be broadcast. Rows are packed if they have a long stride along the sum, or if computing them takes more than a load.
 type RowPack struct {
 	U      *uop.UOp
 	Sum    *SumLoops

@@ -41,8 +41,9 @@ func (pl *planner) secondTileAxis(p *Band, vec, rows *Axis, room int64, acc []an
 // batchPackReuse is the least number of tiles that use a packed operand of a product whose lanes are batches.
 const batchPackReuse = 6
 
-// batchLevels makes the levels of a product whose lanes are batches. Its vectors lie apart in memory and, wherever the operands begin, may
-// cross lines: packed, those of a tile are adjacent and stay in L1 beside those of the rows, which come from L2 in order.
+// batchLevels makes the levels of a product whose lanes are batches. Its vectors are strided in memory and, depending on where the operands begin,
+// may cross cache lines. Packed, the vectors of a tile of the second axis are adjacent and stay in L1, while those of the rows are read from L2 in
+// order.
 func (pl *planner) batchLevels(p *Band, vec, rows *Axis, walks []level) {
 	const ofL2 = 2
 	second, k := p.secondRows, int64(0)

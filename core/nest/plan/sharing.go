@@ -108,8 +108,8 @@ func (pl *planner) maxThreadShare(p *Band, i int) float64 {
 // stripSetup is the setup of work items that are strips of rows: in as many pieces as threads.
 const stripSetup = 1. / 8
 
-// setupShare is the share of a band's work that each call repeats before a level: packing, or the iterations around strips of rows, which
-// memory reads and writes the slower the narrower they are.
+// setupShare is the share of a band's work that each call repeats before a level: packing, or the loop around strips of rows: the narrower the
+// strips, the slower memory is read and written.
 func (pl *planner) setupShare(p *Band, at int) float64 {
 	if p.Levels[at].Axis.Vector && slices.ContainsFunc(p.Levels[:at], func(l level) bool { return l.Axis.ordered }) {
 		return stripSetup

@@ -62,7 +62,7 @@ func (pl *planner) noneInvariant(p *Band, vec, rows *Axis, acc []analysis.Access
 	return true
 }
 
-// partConflicts reports whether the stride of rows maps those of a part to too few sets of L2 (conflict misses).
+// partConflicts reports whether the stride of the rows maps the elements of one part to too few sets of L2 (conflict misses).
 func (pl *planner) partConflicts(p *Band, rows *Axis, at analysis.Slope, load *uop.UOp) bool {
 	if p.MultiPass == nil || at.Irregular {
 		return false

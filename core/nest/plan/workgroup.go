@@ -56,8 +56,8 @@ type StagedSum struct {
 	Inner *analysis.Region
 }
 
-// stagedLoop is the longest of several loops, if a stage fits into it; the positions along the other loops are then computed once per
-// stage.
+// stagedLoop is the longest of several loops whose trip count is a multiple of mostStage, nil for none; the positions along the other loops are then
+// computed once per stage.
 func (s *SumLoops) stagedLoop() *analysis.Region {
 	var found *analysis.Region
 	for _, r := range s.Loops {
@@ -107,7 +107,7 @@ const (
 )
 
 // rectangle is a candidate for the lanes and the registers of a workgroup.
-type rectangle struct{ high, wide, tall, across int64 } // lanes, then units of each
+type rectangle struct{ high, wide, tall, across int64 } // high by wide lanes, each with tall rows and across columns
 
 func (r rectangle) rows() int64    { return r.high * r.tall }
 func (r rectangle) columns() int64 { return r.wide * r.across }
@@ -192,7 +192,7 @@ func (pl *planner) planWorkgroup(p *Band) bool {
 	return true
 }
 
-// inLine is the number of columns of the rectangle along an axis of n; the others are along the outer axis.
+// inLine is the number of columns of the rectangle along Columns, an axis of count iterations; the others are along OuterColumns.
 func (r rectangle) inLine(count int64) int64 {
 	n := int64(quad)
 	for n < count && n < quad*r.wide {
@@ -280,7 +280,7 @@ func (pl *planner) rectangleFor(p *Band, q *Workgroup, results int64) (best rect
 	const (
 		fromShared = 4  // of a quad, in units of a product
 		fromMemory = 10 // of an element
-		small      = 3  // workgroups of few lanes hide as much latency as one of many
+		small      = 3  // so many workgroups of few lanes hide as much latency as one of many lanes
 	)
 	others := float64(1)
 	for _, a := range p.Axes {
