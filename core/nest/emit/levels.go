@@ -83,7 +83,7 @@ func (im *emitter) levels(p *openBand, i int, es []*env) {
 			im.levelsFrom(p, 0, inner)
 			return
 		}
-		// A launch has more work items if it is folded.
+		// A launch that is folded into two dimensions may have more work items than there are.
 		exists := im.Do(ir.Less, ir.Bool, im.New(ir.First, ir.I64, 1, 0), im.Launch)
 		im.emitIf("item exists", im.Do(ir.Cast, ir.I64, exists), func() { im.levelsFrom(p, 0, inner) })
 		return
@@ -306,8 +306,8 @@ func (im *emitter) dynamicVectors(p *openBand, i int, es []*env) {
 	})
 }
 
-// dynamicItems are the tiles of the work items of the call, of an axis with so many whole tiles and remaining iterations; items are
-// counted up to the greatest trip count.
+// dynamicItems is the window of tiles of the work items of the call, for an axis of whole tiles and left remaining iterations. There are work items
+// up to the upper bound of the trip count, so some of them may have no tile.
 func (im *emitter) dynamicItems(whole, left *ir.Value) window {
 	first, n := im.New(ir.First, ir.I64, 1, 0), im.New(ir.Items, ir.I64, 1, 0)
 	before := im.Do(ir.Max, ir.I64, im.Do(ir.Sub, ir.I64, whole, first), im.Int(ir.I64, 0))
@@ -366,7 +366,7 @@ func (im *emitter) walkLoop(p *openBand, i int, es []*env) {
 		iter := im.itemIter(p, i, l)
 		switch {
 		case p.Items == i && p.Joined != nil:
-			// One item is an iteration of each axis, if a dynamic one has so many.
+			// A work item is one iteration of each axis; that of a dynamic axis may not exist.
 			live := im.Int(ir.I64, 1)
 			take := func(q *plan.Axis, at *ir.Value) {
 				bind(q.Region.Rng, linear{terms: []ir.Term{{V: at, Coef: 1}}})

@@ -8,8 +8,8 @@ import (
 	"polygrad/core/nest/plan"
 )
 
-// multiPass emits a sum in passes: one that initialises the accumulators, those that add the parts, which are parts of a split-K sum or some
-// rows of others, and one for the epilogue.
+// multiPass emits a sum in passes: the first initialises the accumulators, the next ones each add a part (of the steps of a split-K sum, else a few
+// rows), and the last one emits the epilogue.
 func (im *emitter) multiPass(p *openBand, e *env) {
 	q := p.MultiPass
 	pass := func(work func(copies []*env)) {

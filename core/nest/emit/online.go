@@ -10,8 +10,8 @@ import (
 	"polygrad/core/uop"
 )
 
-// onlineSoftmax emits the second product, with the first one and the softmax inside its loop, for the register tile of each lane. While all
-// scores of a row are minus infinity its exponentials are 0, so it is NaN only if all of them are.
+// onlineSoftmax emits the second product, with the first one and the softmax inside its loop, for the register tile of each lane. As long as all
+// scores of a row are minus infinity, its exponentials are 0, so its result is NaN only if no score is greater.
 func (im *emitter) onlineSoftmax(q *plan.OnlineSoftmax, copies []*env) {
 	for _, b := range q.Unused {
 		im.BeginReadOnly(b) // scores are not stored

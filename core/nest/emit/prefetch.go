@@ -30,8 +30,8 @@ func (im *emitter) prefetch(r *analysis.Region, rule plan.PrefetchRule, copies [
 	}
 }
 
-// prefetchNextRow prefetches what loads read in the next iteration around a tile. The places of rows may be loaded: behind the last iteration
-// none are.
+// prefetchNextRow prefetches what loads read in the next iteration of the loop around a tile. That iteration is clamped to the last one, because the
+// address of a row may be loaded from memory.
 func (im *emitter) prefetchNextRow(p *openBand, copies []*env) {
 	if im.planned.PrefetchesBy(plan.NextRow, p.Leaf) == nil {
 		return
@@ -61,7 +61,8 @@ func (im *emitter) prefetchWindows(p *openBand, around *env) {
 	im.prefetchBytes(p.Leaf, plan.Window, first, func(lane int64) bool { return lane == 0 })
 }
 
-// prefetchNextTile prefetches what an iteration of a tile's sums reads in the next tile. What this tile and the next one share is there.
+// prefetchNextTile prefetches what an iteration of a tile's sums reads in the next tile. What all lanes share is not prefetched: this tile has loaded
+// it.
 func (im *emitter) prefetchNextTile(r *analysis.Region, e *env) {
 	im.prefetchBytes(r, plan.NextTile, newEnv(e), func(lane int64) bool { return lane > 0 })
 }
@@ -76,8 +77,8 @@ func (im *emitter) prefetchBuckets(r *analysis.Region, copies []*env) {
 	}
 }
 
-// prefetchBytes prefetches blocks of bytes by a rule, for accesses whose lanes are as far apart as they should, from the first iteration of the
-// loops in a region on.
+// prefetchBytes prefetches a block of bytes for each access of a rule whose stride along the lanes satisfies apart; the loops in the region are at
+// their first iteration.
 func (im *emitter) prefetchBytes(r *analysis.Region, rule plan.PrefetchRule, e *env, apart func(lane int64) bool) {
 	found := im.planned.PrefetchesBy(rule, r)
 	if found == nil {

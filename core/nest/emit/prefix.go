@@ -14,10 +14,10 @@ type prefix struct {
 	descending bool
 }
 
-// prefixes emits a loop of running reductions, a vector of steps at a time: the lanes of a vector are combined with the lanes before
-// them in log2(lanes) rounds, each of which combines the second half of a group with the last lane of the first half (Sklansky, 1960): the
-// first rounds stay within 16 bytes, which processors permute faster. Then comes the result of the vector before. Steps behind the last
-// whole vector are masked, or done one by one.
+// prefixes emits a loop of running reductions, a vector of steps at a time: the lanes of a vector are combined with the lanes before them in
+// log2(lanes) rounds, each of which combines the second half of a group with the last lane of the first half (Sklansky, 1960): the first rounds stay
+// within 16 bytes, which processors permute faster. Then the result of the previous vector is combined with all lanes. Steps behind the last whole
+// vector are masked, or done one by one.
 func (im *emitter) prefixes(a *plan.Axis, copies []*env) {
 	r, lanes := a.Region, int64(im.Lanes)
 	updates, _ := r.Prefixes()
@@ -86,9 +86,9 @@ func (p *prefix) lastStep(lanes int) uint64 {
 	return uint64(lanes - 1)
 }
 
-// earlier is what a round of a running sum adds to the lanes: within 16 bytes the lane half lanes before (Kogge and Stone, 1973), in the
-// second half of 32 bytes the last lane of the first half; zero where there is none, which leaves no lane to be selected. It is nil for
-// other vectors. A zero added to -0 is harmless, since running sums start from +0.
+// earlier returns the vector that a round of a running sum adds: each lane within 16 bytes gets the lane at distance half before it (Kogge and Stone,
+// 1973), the second half of 32 bytes the last lane of the first half. Lanes that nothing is added to get zero, so that no mask is needed. It is nil
+// for rounds of other widths. A zero added to -0 is harmless, since running sums start from +0.
 func (im *emitter) earlier(v *ir.Value, half int64, descending bool) *ir.Value {
 	bytes := half * v.Kind.Width()
 	if bytes > 16 || bytes == 16 && 2*half != int64(im.Lanes) {
@@ -142,7 +142,7 @@ func (im *emitter) running(p *prefix, st *uop.UOp) *ir.Value {
 				pattern |= uint64(from) << (4 * lane)
 			}
 			next := im.ALU(u.Op, k, im.New(ir.Spread, v.Kind, im.Lanes, pattern, v), v)
-			if u.Op != ir.Max { // what stays as it is has itself as neighbour, which changes no maximum
+			if u.Op != ir.Max { // lanes that keep their value are combined with themselves, which changes no maximum
 				next = im.Where(v.Kind, im.lanesWith(half, !p.descending), next, v)
 			}
 			v = next

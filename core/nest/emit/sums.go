@@ -171,7 +171,7 @@ func (s *sums) step(way int, at linear, tail *ir.Value, vectors bool) {
 	}
 }
 
-// vectors emits an iteration of a vectorized loop: a step of each accumulator, behind the prefetches for a later one.
+// vectors emits an iteration of a vectorized loop: a step of each accumulator, after the prefetches for a later iteration.
 func (s *sums) vectors(p *plan.Reduction, ways int64) {
 	at := func(way int64) linear {
 		return linear{terms: []ir.Term{{V: s.l.Iter, Coef: ways * p.Lanes}}, off: way * p.Lanes, lane: 1}
@@ -205,7 +205,7 @@ func (im *emitter) fused(v, sum *ir.Value) *ir.Value {
 	return v
 }
 
-// adds reports whether a value is a sum.
+// adds reports whether a value is sum, or adds other terms to it.
 func adds(v, sum *ir.Value) bool {
 	return v == sum || v.Op == ir.Add && (adds(v.Args[0], sum) || adds(v.Args[1], sum))
 }
@@ -240,7 +240,8 @@ func (s *sums) finish(vectors bool) {
 	s.im.combine(s.r, s.copies, s.ways, s.finals(), vectors, false)
 }
 
-// combine combines the values of accumulators and binds the registers to the results. apart: the registers have sums of their own.
+// combine combines the values of accumulators and binds the registers to the results. apart: the registers hold partial results of scalar iterations,
+// which are combined with them.
 func (im *emitter) combine(r *analysis.Region, copies []*env, ways int, values []*ir.Value, vectors, apart bool) {
 	for i, e := range copies {
 		for j, u := range r.Updates {
@@ -321,7 +322,7 @@ func (im *emitter) widthOf(p *plan.Reduction, copies []*env) width {
 	return w
 }
 
-// vectorIterations emits the vectors of a loop and returns the values of the accumulators behind it, from those before.
+// vectorIterations emits the vectors of a loop, whose accumulators have the given initial values, and returns the final values.
 func (im *emitter) vectorIterations(p *plan.Reduction, w width, copies []*env, values []*ir.Value) []*ir.Value {
 	r, lanes := p.Loop, p.Lanes
 	step := w.ways * lanes
@@ -403,7 +404,7 @@ func (im *emitter) accumulate(p *plan.Reduction, w width, r *analysis.Region, co
 			}
 		}
 		if w.done < p.Loop.Trip() {
-			im.carried(l, r, copies, body) // the registers have the scalar iterations
+			im.carried(l, r, copies, body) // the registers accumulate the scalar iterations
 		} else {
 			body(inside(copies))
 		}

@@ -101,8 +101,8 @@ func (im *emitter) transposeSquare(r *analysis.Region, e *env, from linear) {
 // toMemory reports whether an operation is a store to memory.
 func toMemory(u *uop.UOp) bool { return u.Op == uop.Store && u.Src[0].DType.Space != uop.Reg }
 
-// transposedStores stores what copies have computed, if the rows of a tile are adjacent in memory and the lanes of
-// its vectors do not: the tile is transposed in registers. It reports whether it has stored them.
+// transposedStores stores what copies have computed, if the rows of a tile are adjacent in memory and the lanes of its vectors are not: the tile is
+// transposed in registers. It reports whether it has stored them.
 func (im *emitter) transposedStores(u *uop.UOp, copies []*env) bool {
 	p := im.at
 	if p == nil || p.Rows == nil || !copies[0].vector {
