@@ -12,7 +12,7 @@ type place struct {
 	known bool
 	first int64
 	along []stride
-	terms []stride // what no loop changes
+	terms []stride // loop-invariant terms
 }
 
 // stride is a loop, or another term of an index, with its factor and trip count.
@@ -66,7 +66,7 @@ func (p *place) add(u *uop.UOp, times int64) {
 			return
 		}
 	case uop.Range:
-		// The limit of a variable length counts: no fewer elements.
+		// A variable trip count is replaced by its upper bound: the set then has no fewer elements.
 		if n, ok := u.Src[0].Vmax().Int64(); ok && n > 0 && (times > 0 || u.Src[0].Op == uop.ConstOp) {
 			if times < 0 {
 				p.first, times = p.first+times*(n-1), -times

@@ -295,7 +295,7 @@ func (b *Builder) Interleaved(vs []*Value) []*Value {
 	for n%p != 0 {
 		p++
 	}
-	// Streams of p vectors each, and then those of the streams that belong together.
+	// First each group of p vectors is interleaved, then the t-th vectors of all groups with each other.
 	q := n / p
 	streams := make([][]*Value, q)
 	for k := range streams {

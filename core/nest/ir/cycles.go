@@ -9,13 +9,13 @@ const (
 	// cyclesLane is the cost of each lane that is loaded, stored, taken or set by itself, cyclesLine that of a line of a buffer beyond L2.
 	cyclesLane = 1.1
 	cyclesLine = 4
-	// cyclesAcross is that of exchanging lanes, cyclesReduced that of one number of all lanes.
+	// cyclesAcross is the cost of exchanging lanes, cyclesReduced that of reducing all lanes to a scalar.
 	cyclesAcross  = 3
 	cyclesReduced = 6
 	// cyclesLoop is the cost of an iteration, cyclesStart that of beginning a loop.
 	cyclesLoop  = 0.5
 	cyclesStart = 3
-	// cyclesWait is how long an iteration waits for the one before it.
+	// cyclesWait is the least time of an iteration of a loop with loop-carried variables.
 	cyclesWait = 3
 )
 
@@ -64,7 +64,7 @@ func (k *Kernel) Cycles(m *Machine) (all, lanes float64, ok bool) {
 	return all, lanes, ok
 }
 
-// iterations is the number that a count has in a run of all items, half way through the loops around; known is false if it depends on
+// iterations is the value of a trip count in a run of all items, when the enclosing loops are half way through; known is false if it depends on
 // memory or on the arguments of the kernel.
 func (k *Kernel) iterations(count *Value) (n float64, known bool) {
 	bits, known := k.midway(count)
@@ -78,7 +78,7 @@ func (k *Kernel) midway(v *Value) (bits uint64, ok bool) {
 		return v.Bits, true
 	case Items:
 		return uint64(k.Items), true
-	case First, AnyLane: // what lanes seldom need
+	case First, AnyLane: // a branch for lanes is seldom taken
 		return 0, true
 	case Iter:
 		bits, ok = k.midway(v.Loop.Count)

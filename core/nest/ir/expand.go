@@ -5,7 +5,8 @@ import "math"
 // Functions are written once for scalars and vectors of F32 and F64. Their polynomials are minimax approximations of
 // the relative error. Special values are as in IEEE 754, subnormal numbers included.
 //
-// The greatest errors, in units in the last place (F32: of at least every 211th number there is, exp of all from 2**-7 on, sin and cos of all from 0.7 to pi/2):
+// The greatest errors, in units in the last place (F32: of at least every 211th number, exp of all from 2**-7 on, sin and cos of all from 0.7 to
+// pi/2):
 //
 //	     F32, FMA  without  F64, FMA  without
 //

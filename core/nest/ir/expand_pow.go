@@ -39,7 +39,7 @@ func (g formula) pow(x, y *Value) *Value {
 	return g.exp2Of(product, g.where(g.less(g.abs(product), g.float(byWidth(g, 1000.0, 2000))), low, g.float(0)))
 }
 
-// residual is z - x*y for a z that is near x*y, rounded little: without FMA the product is one of halves of the digits (Dekker, 1971).
+// residual is z - x*y for a z near x*y, with little rounding error: without FMA the factors are split into halves of their digits (Dekker, 1971).
 func (g formula) residual(x, y, z *Value) *Value {
 	if g.b.Machine.FMA {
 		return g.nfma(x, y, z)
@@ -53,7 +53,7 @@ func (g formula) residual(x, y, z *Value) *Value {
 	return g.sub(g.sub(g.sub(g.sub(z, g.mul(xHigh, yHigh)), g.mul(xHigh, yLow)), g.mul(xLow, yHigh)), g.mul(xLow, yLow))
 }
 
-// logTwice is log + logLow = log2(m) + e.
+// logTwice is log2(m) + e as an unevaluated sum log + logLow.
 func (g formula) logTwice(m, e *Value) (log, logLow *Value) {
 	if g.b.Machine.Tables && !g.wide() {
 		return g.logByTable(m, e)
@@ -91,7 +91,7 @@ func (g formula) logTwice(m, e *Value) (log, logLow *Value) {
 	return log, g.add(g.sub(p, g.sub(log, e)), pLow)
 }
 
-// logByTable is logTwice by a table of numbers 1/c, of which one times m is near 1.
+// logByTable is logTwice with a table of reciprocals: m times the entry that is looked up is near 1.
 func (g formula) logByTable(m, e *Value) (log, logLow *Value) {
 	which := g.bits(g.add(m, g.float(3<<22/nearOneParts)))
 	r := g.fma(m, g.b.lookup(nearOneTable, which), g.float(-1)) // exact
@@ -110,7 +110,7 @@ func (g formula) logByTable(m, e *Value) (log, logLow *Value) {
 // mantissaExponent returns m and e of x = m * 2**e. For 0, infinity, negative numbers and NaN, e is log2(x).
 func (g formula) mantissaExponent(x *Value) (m, e *Value) {
 	if g.b.Machine.Scale {
-		// These know all special values: the exponent of 0 and of infinity is their logarithm.
+		// The instructions handle all special values: the exponent of 0 and of infinity is their logarithm.
 		m = g.b.Legal(Fraction, g.f, x)
 		return m, g.sub(g.b.Legal(Exponent, g.f, x), g.b.Legal(Exponent, g.f, m))
 	}

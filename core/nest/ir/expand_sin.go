@@ -2,8 +2,8 @@ package ir
 
 import "math"
 
-// sinPoly are (sin(r)/r - 1)/z in z = r*r for |r| up to a little more than pi/2. Those for F32 were searched for with what
-// their evaluation is rounded by, with FMA and without: up to half of the error near pi/2 is that.
+// sinPoly are (sin(r)/r - 1)/z in z = r*r for |r| up to a little more than pi/2. The coefficients for F32 were found by a search that includes the
+// rounding errors of their evaluation, with FMA and without: near pi/2 these are up to half of the error.
 var (
 	sinPoly32    = []float64{-0.166666657, 0.00833311584, -0.000198098351, 2.60246202e-06}
 	sinPoly32Mul = []float64{-0.166666627, 0.00833308697, -0.000198094291, 2.6037435e-06}
@@ -12,8 +12,8 @@ var (
 var sinPoly64 = []float64{-0.16666666666666666, 0.008333333333333207, -0.00019841269841212476, 2.7557319211568394e-06, -2.5052106904256547e-08,
 	1.60589409901948e-10, -7.643018949175952e-13, 2.721395e-15}
 
-// piParts are parts of pi, and the limit up to which multiples of them are exact enough. With FMA they are as long as
-// floats can be; all are positive, so that zeros keep their sign.
+// piParts are parts of pi, and the limit up to which multiples of them are exact enough. With FMA each part has all the bits of a float; all are
+// positive, so that zeros keep their sign.
 func (g formula) piParts() (parts []float64, limit float64) {
 	switch {
 	case g.wide() && g.b.Machine.FMA:
@@ -26,14 +26,14 @@ func (g formula) piParts() (parts []float64, limit float64) {
 	return []float64{3.140625, 0.0009675025939941406, 1.5099067240953445e-07, 5.126688136514179e-12}, 8192
 }
 
-// sinKey is a sine or cosine that is there.
+// sinKey identifies a sine or cosine that is emitted only once.
 type sinKey struct {
 	x   *Value
 	cos bool
 }
 
-// sin is the sine of x, or the cosine: sin(|x| + pi/2). Multiples of pi are taken off, each of which turns the sign,
-// and for the cosine half of one is put to it, in the multiple, which stays exact.
+// sin is the sine of x, or the cosine: sin(|x| + pi/2). The nearest multiple n*pi is subtracted; an odd n flips the sign. For the cosine, pi/2 is
+// added by subtracting 1/2 from n, which stays exact.
 func (g formula) sin(x *Value, cos bool) *Value {
 	key := sinKey{x, cos}
 	if v := g.b.sines[key]; v != nil {
@@ -52,7 +52,7 @@ func (g formula) sin(x *Value, cos bool) *Value {
 	r = g.floats(g.ixor(g.bits(r), g.shl(i, byWidth[int64](g, 31, 63))))
 	r = g.reducePi(r, a, limit, cos)
 	z := g.mul(r, r)
-	// R is added last: near pi/2 a product would be rounded to more than 1.
+	// The term r is added last: near pi/2 a product with r would be rounded to more than 1.
 	poly := byWidth(g, sinPoly32, sinPoly64)
 	if !g.wide() && !g.b.Machine.FMA {
 		poly = sinPoly32Mul
@@ -65,7 +65,7 @@ func (g formula) sin(x *Value, cos bool) *Value {
 	return v
 }
 
-// subtractPi takes n times pi off, part by part.
+// subtractPi is a - n*pi, part by part of pi.
 func (g formula) subtractPi(a, n *Value, parts []float64, cos bool) *Value {
 	times := func(part int) *Value { return g.mul(n, g.float(parts[part])) }
 	if g.wide() || g.b.Machine.FMA {
@@ -74,8 +74,8 @@ func (g formula) subtractPi(a, n *Value, parts []float64, cos bool) *Value {
 		}
 		return a
 	}
-	// What the differences are rounded by goes into the last one: then only that one's rounding counts. Of whole
-	// multiples the first two differences are exact, of halves the second.
+	// The rounding errors of the differences are added to the last one, so that only its own rounding counts. For an integer n the first two
+	// differences are exact, for a half-integer the second.
 	first := times(0)
 	r := g.sub(a, first)
 	var lost *Value

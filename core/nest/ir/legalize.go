@@ -292,7 +292,7 @@ func (b *Builder) logic(op Op, a []*Value) *Value {
 	return b.Do(op, Bool, x, y)
 }
 
-// lessOrEqual reports whether two conditions are that numbers are less, and that the same ones are equal.
+// lessOrEqual reports whether two conditions are x < y and x == y for the same numbers x and y.
 func lessOrEqual(less, equal *Value) bool {
 	if less.Op != Less || equal.Op != Equal {
 		return false
