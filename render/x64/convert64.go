@@ -41,7 +41,8 @@ func (g *gen) wordsToFloat(r asm.Reg, from, to ir.Kind, lanes int) asm.Reg {
 	return hi
 }
 
-// sticky makes integers of more than 53 bits exact as F64, and the same when rounded to F32: bit 11 stands for those below.
+// sticky changes integers of more than 53 bits so that they are exact as F64 and still round to the same F32: bit 11 becomes the sticky bit of those
+// below.
 func (g *gen) sticky(r asm.Reg, from ir.Kind, lanes int) asm.Reg {
 	size := vectorSize(lanes, 8)
 	low := g.splat(8, lanes, 1<<11-1)

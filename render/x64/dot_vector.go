@@ -16,7 +16,7 @@ type dotVector struct {
 	*gen
 	*ir.Dot
 	sums [dotRows][2]asm.Reg
-	// over is what the sums of each vector of columns have too much because of the bias.
+	// over is the excess of the sums of each vector of columns that is due to the bias.
 	over [2]asm.Reg
 }
 
@@ -56,7 +56,7 @@ func (w *dotVector) steps(f func(word int), b pointerMove, a ...pointerMove) {
 // sumBias sums the products of the bias, which is the byte 0x80 for either signedness.
 func (w *dotVector) sumBias(b asm.Reg) {
 	bias := w.splat(4, 16, 0x80808080)
-	// The sums of each word are separate: a chain of one would wait for itself.
+	// Each word has its own sums: a single chain of additions would be bound by their latency.
 	var sums [dotUnroll][2]asm.Reg
 	for n := range sums {
 		for j := range w.Cols {
@@ -114,7 +114,7 @@ func (w *dotVector) begin(c asm.Reg) {
 	}
 }
 
-// at is the register of a sum.
+// at is the place of a sum in C.
 func (w *dotVector) at(c asm.Reg, row, col int) asm.Mem {
 	return asm.Mem{Base: c, Disp: int32(int64(row)*w.CRow*wordBytes) + int32(col*tileRow)}
 }

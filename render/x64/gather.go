@@ -64,8 +64,8 @@ func (g *gen) gatherMask(at *ir.Place, lanes, w int) asm.Reg {
 	return k
 }
 
-// allOpen is a mask register of ones, for copies: setting one waits for what the register was before, so that each gather would wait for the
-// one before it.
+// allOpen is a mask register of ones to copy from: the instruction that sets a mask register to ones depends on its old value, so that each gather
+// would wait for the previous one.
 func (g *gen) allOpen() asm.Reg {
 	if g.open == 0 {
 		g.open = g.fresh(asm.Mask)
@@ -84,14 +84,14 @@ func (g *gen) scatter(at *ir.Place, val *ir.Value) {
 	g.to(op, vectorSize(val.Lanes, max(iw, w)), m, r).Mask = k
 }
 
-// lanes is the state of a vector access that is done lane by lane.
+// laneAccess is the state of a vector access that is done lane by lane.
 type laneAccess struct {
 	g     *gen
 	at    *ir.Place
 	base  asm.Mem
 	index asm.Reg
-	part  asm.Reg // what has the lane that is asked for: 16 bytes of the index
-	pair  asm.Reg // and two lanes of 4 bytes
+	part  asm.Reg // the 16 bytes of the index that have the current lane
+	pair  asm.Reg // two lanes of 4 bytes of the index, in a general register
 	gate  asm.Reg // bits
 	plain bool    // a scalar gate
 }
@@ -128,7 +128,7 @@ func (g *gen) zeroIsInside(at *ir.Place) bool {
 	for _, t := range at.Terms {
 		most := int64(0)
 		switch {
-		case t.V.Op == ir.First: // with an iteration of the items' loop, an item of the kernel
+		case t.V.Op == ir.First: // plus the iterator of the loop over the work items it is an item of the kernel
 			most = g.k.Items - 1
 			items -= t.Coef
 		case t.V.Op != ir.Iter:

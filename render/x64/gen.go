@@ -30,7 +30,7 @@ type gen struct {
 	labels  asm.Label
 	// reserved is the part of the frame for operations that need memory.
 	reserved int32
-	// masksSpare: the spare area is loaded with no lane open, which does not bring its page into memory.
+	// masksSpare: masked loads read the spare area with all lanes masked off, which does not map its page.
 	masksSpare bool
 	stamp      int32
 	closed     int64
@@ -63,7 +63,7 @@ type state struct {
 	shared bool
 	// chain is the loop variable whose next value is computed from this value in place.
 	chain *phi
-	// mark is the stamp of the last walk that visited the value, led its result.
+	// mark is the stamp of the last walk that visited the value; led: dependsOnPhi found that the value depends on the loop variable.
 	mark int32
 	led  bool
 }
@@ -197,8 +197,8 @@ func (g *gen) need(v *ir.Value) {
 	g.vals[v.ID].reg = r
 }
 
-// ready computes the operands of an operation before it uses its first argument: from there on no computation may overwrite one.
-// Operands that can be folded into the operation are left, but their own operands are computed.
+// ready computes an operand of an operation before the operation uses its first argument: a later computation could overwrite the register of an
+// argument. Operands that can be folded into the operation are left, but their own operands are computed.
 func (g *gen) ready(v *ir.Value) {
 	switch {
 	case g.vals[v.ID].reg != 0 || v.Op == ir.Const:

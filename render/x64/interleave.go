@@ -5,12 +5,12 @@ import "polygrad/core/nest/ir"
 const (
 	// lockstepWidth is how many independent values are computed in lockstep.
 	lockstepWidth = 4
-	// minLockstep is the number of operations from which on a value is computed in lockstep with others: so many instructions that
-	// wait for each other take so much room in the schedulers of a processor that it does not reach the next value.
+	// minLockstep is the number of operations from which on a value is computed in lockstep with others: a dependency chain of so many instructions
+	// fills the schedulers of a processor before it reaches the next value.
 	minLockstep = 16
 )
 
-// needAll computes values of the present block.
+// needAll computes values of the current block.
 func (g *gen) needAll(vs []*ir.Value) {
 	g.interleave(vs)
 	for _, v := range vs {
@@ -18,9 +18,8 @@ func (g *gen) needAll(vs []*ir.Value) {
 	}
 }
 
-// interleave computes vectors of one block in lockstep: the first operation of each, then the second of each. Those of unrolled copies
-// are long chains of instructions that wait for each other; a processor overlaps short chains by itself, and long ones only if
-// their instructions lie near each other.
+// interleave computes vectors of one block in lockstep: the first operation of each, then the second of each. The values of unrolled copies are long
+// dependency chains; a processor overlaps short chains by itself, and long ones only if their instructions are near each other.
 func (g *gen) interleave(vs []*ir.Value) {
 	for len(vs) > 1 {
 		n := min(len(vs), lockstepWidth)
@@ -54,7 +53,7 @@ func (g *gen) lockstep(vs []*ir.Value) {
 	}
 }
 
-// pending appends the vectors of the present block that are yet to be computed for v, in order, v last: those that become registers.
+// pending appends the vectors of the current block that remain to be computed into registers for v, operands before their uses, v last.
 func (g *gen) pending(v *ir.Value, steps []*ir.Value) []*ir.Value {
 	s := &g.vals[v.ID]
 	if s.reg != 0 || s.mark == g.stamp || v.Lanes == 1 || v.Block != g.cur.block {

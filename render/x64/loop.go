@@ -8,8 +8,8 @@ import (
 	"polygrad/render/x64/asm"
 )
 
-// stride is an offset shared by several addresses of a loop: it grows by unit in each iteration, and they scale it by 1, 2, 4 or
-// 8. If the trip count is known it ends at 0, so it also counts the iterations, and addresses start back bytes further.
+// stride is an induction variable that several addresses of a loop have as their index register: it grows by unit in each iteration, and they scale
+// it by 1, 2, 4 or 8. If the trip count is known, it ends at 0, so that it also counts the iterations, and the addresses start back bytes further.
 type stride struct {
 	unit, back int64
 	reg        asm.Reg

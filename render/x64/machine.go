@@ -242,7 +242,7 @@ func constantOperand(def *asm.Inst, size uint8, elem int) (mem asm.Mem, bcast, o
 	return asm.Mem{}, false, false
 }
 
-// wholeConstant is a constant in memory in all lanes, where instructions cannot broadcast the one that def does.
+// wholeConstant is a memory operand with the constant that def broadcasts in all lanes, for encodings without embedded broadcast.
 func (m machine) wholeConstant(def *asm.Inst, size uint8) (asm.Mem, bool) {
 	if m.coder == nil || m.encodings&asm.EVEX != 0 || def.Size < size || size < 16 {
 		return asm.Mem{}, false

@@ -35,7 +35,7 @@ func fills(v *ir.Value) bool {
 	return k != ir.Bool && v.Lanes*int(k.Width()) >= 16
 }
 
-// whole reports whether they do so in memory, too.
+// whole reports whether the elements fill a register in memory, too: they are not widened by the load.
 func (g *gen) whole(v *ir.Value) bool { return v.At.Buf.Kind.Size() >= 4 && fills(v) }
 
 // loadScalar loads a scalar. A gate selects the address of the alternative instead of branching.
@@ -60,8 +60,8 @@ func (g *gen) orSpare(m asm.Mem, gate *ir.Value) asm.Reg {
 	return t
 }
 
-// findUpdates finds the loads whose only use is a store to the same place behind the same gate of one lane: what they load where it is
-// closed is stored nowhere. Scalars use one address for both.
+// findUpdates finds the loads whose only use is a store to the same place with the same scalar gate: the value loaded while the gate is closed is
+// arbitrary, since it is not stored. Scalars share one address for the load and the store.
 func (g *gen) findUpdates(b *ir.Block) {
 	for _, it := range b.Items {
 		if it.Store == nil || it.Store.At.Gate == nil || it.Store.At.Gate.Lanes > 1 {
@@ -89,7 +89,7 @@ func aliases4K(at *ir.Place, b *ir.Block) bool {
 	})
 }
 
-// updated is the load from a place of a store, among the values that nothing but the store uses.
+// updated finds the load from the place of a store among the values that only the store needs, nil if there is none.
 func (g *gen) updated(v *ir.Value, at *ir.Place, b *ir.Block) *ir.Value {
 	if s := &g.vals[v.ID]; s.left != 1 || s.shared || v.Block != b {
 		return nil
@@ -238,8 +238,8 @@ func (g *gen) loadNeighbours(v *ir.Value) asm.Reg {
 	return g.loadLanes(v)
 }
 
-// within is the address of a masked load, or that of the spare area if all lanes are shut: that may be far outside of the buffer, and
-// processors take hundreds of cycles to load nothing from a page that there is not.
+// within is the address of a masked load, or that of the spare area if all lanes are masked off: the address may then be far outside of the buffer,
+// and processors take hundreds of cycles for a masked load from an unmapped page, even if it loads nothing.
 func (g *gen) within(at *ir.Place, mask asm.Reg, lanes int) asm.Mem {
 	m := g.address(at, 0)
 	w := accessWidth(at.Buf.Kind)
@@ -266,11 +266,11 @@ func (g *gen) within(at *ir.Place, mask asm.Reg, lanes int) asm.Mem {
 	return asm.Mem{Base: t}
 }
 
-// opensFirst reports whether a gate is that of the end of a row, in which at least the first lane is.
+// opensFirst reports whether a gate masks off the lanes beyond the end of a row, lane < n: at least the first lane is open.
 func opensFirst(gate *ir.Value) bool { return gate.Op == ir.Less && gate.Args[0].Op == ir.Lane }
 
-// opensLast reports whether a gate is that of the beginning of a row, in which at least the last lane is: c < first + lane, where the place of
-// the first lane is a count.
+// opensLast reports whether a gate masks off the lanes before the beginning of a row, c < first + lane with first >= 0: at least the last lane is
+// open.
 func opensLast(gate *ir.Value, lanes int) bool {
 	if gate.Op != ir.Less || gate.Lanes == 1 || gate.Args[0].Op != ir.Const || ir.ConstInt(gate.Args[0]) >= int64(lanes-1) {
 		return false
@@ -279,7 +279,7 @@ func opensLast(gate *ir.Value, lanes int) bool {
 	return at.Op == ir.Add && at.Args[1].Op == ir.Lane && counts(at.Args[0])
 }
 
-// counts reports whether a value is a multiple of a loop's count, which begins at 0.
+// counts reports whether a value is a loop's iterator times a factor that is not negative.
 func counts(v *ir.Value) bool {
 	switch v.Op {
 	case ir.Iter:
@@ -292,7 +292,8 @@ func counts(v *ir.Value) bool {
 	return false
 }
 
-// alternative is a new register with the alternative of a gated load, or shut if that is 0 and the load itself can clear the lanes.
+// alternative is a new register with the alternative of a gated load; shut if the alternative is 0, so that the load itself can zero the masked
+// lanes.
 func (g *gen) alternative(v *ir.Value) (d asm.Reg, shut bool) {
 	alt := v.Args[0]
 	if alt.Op == ir.Const && alt.Bits == 0 {

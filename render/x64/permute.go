@@ -36,7 +36,7 @@ func makeShiftLanes(g *gen, v *ir.Value) asm.Reg {
 	}
 }
 
-// makeLookup takes numbers from a table of two vectors, or of one if they are equal, for a scalar one in the first lane.
+// makeLookup looks numbers up in a table of two vectors, or of one if both are equal; a scalar is looked up in the first lane.
 func makeLookup(g *gen, v *ir.Value) asm.Reg {
 	table := ir.Table(v.Bits)
 	vs := make([]uint64, len(table))
@@ -66,7 +66,7 @@ func (g *gen) permute(r asm.Reg, width, size int, vs []uint64) asm.Reg {
 		g.ins(sized(width, asm.VPERMPS, asm.VPERMPD), size, d, g.lanesOf(width, vs), r)
 		return d
 	}
-	// An immediate permutes four parts: of 8 bytes, or of 4, two of which may be a lane.
+	// An immediate permutes four parts of 8 or of 4 bytes; a lane of 8 bytes may be two parts of 4.
 	op, imm := asm.VPSHUFD, int64(0)
 	switch {
 	case within:
@@ -162,7 +162,7 @@ func makeInterleave(g *gen, v *ir.Value) asm.Reg {
 			if s == 1 {
 				return uint64((first + i) / n)
 			}
-			return uint64(i) // is there
+			return uint64(i) // stays in place
 		})
 		for i := range vs {
 			if (first+i)%n == s {
