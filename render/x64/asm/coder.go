@@ -15,7 +15,7 @@ type Coder struct {
 	// VEX makes no instruction that only processors with AVX-512 have.
 	VEX bool
 
-	code   []byte // without the jumps and the padding, which gaps tells of
+	code   []byte // without the jumps and the padding, which are in gaps
 	gaps   []gap
 	labels []spot
 	refs   []ref
@@ -35,7 +35,7 @@ type gap struct {
 	start int // in the finished code
 }
 
-// spot is a place in the code: behind at bytes and some gaps.
+// spot is a position in the code: behind the first at bytes of Coder.code, and that number of gaps.
 type spot struct {
 	at, gaps int
 	set      bool
@@ -50,7 +50,7 @@ type ref struct {
 
 type constant struct{ at, size int }
 
-// codeAlign is what the start of the code and of its constants are multiples of.
+// codeAlign is the alignment of the code and of its constants.
 const codeAlign = 64
 
 // Reset empties the Coder, keeping its memory.
@@ -227,7 +227,7 @@ func (g *gap) length() int {
 	return 6
 }
 
-// shift is how far the code behind so many gaps has moved.
+// shift is the number of bytes by which the given number of gaps moves the code behind them.
 func (c *Coder) shift(gaps int) int {
 	if gaps == 0 {
 		return 0

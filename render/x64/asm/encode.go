@@ -74,7 +74,7 @@ func (c *Coder) coding(r *row, high bool) (coding, bool) {
 	return evexed, r.traits&evex != 0 && !c.VEX
 }
 
-// needsEVEX reports whether i has what only EVEX can say, but for Size.
+// needsEVEX reports whether only EVEX can encode i, for other reasons than its Size.
 func (i *Inst) needsEVEX() bool {
 	return i.Mask != 0 || i.Bcast || i.Zero || i.Dst.high() || i.Src[0].high() || i.Src[1].high() || i.Src[2].high() || i.Mem.Index.high()
 }
@@ -82,7 +82,7 @@ func (i *Inst) needsEVEX() bool {
 // high reports whether r is one of the vector registers 16 to 31.
 func (r Reg) high() bool { return r>>4 == Reg(Vec)<<20|1 }
 
-// limits are how many registers each class has; none is the only register of no class.
+// limits are the numbers of registers of the classes; class 0 has only the zero Reg.
 var limits = [256]uint8{0: 1, GP: 16, Vec: 32, Mask: 8, Tile: 8}
 
 func (r Reg) exists() bool { return r&(1<<24-1) < Reg(limits[uint8(r>>24)]) }

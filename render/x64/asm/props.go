@@ -72,7 +72,7 @@ func (o Op) WritesMask() bool { return o.has(vsib) }
 // Stores reports whether i writes its memory operand.
 func (i *Inst) Stores() bool { return i.Dst == 0 && !i.Mem.None() && i.Op.Stores() }
 
-// ReadsDst reports whether what Dst held before matters to i.
+// ReadsDst reports whether i depends on the old contents of Dst.
 func (i *Inst) ReadsDst() bool {
 	return i.Dst != 0 && (i.Op.ReadsDst() || i.Mask != 0 && !i.Zero && i.Dst.Class() == Vec && !i.Op.has(selects))
 }

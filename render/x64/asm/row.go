@@ -153,7 +153,7 @@ func (t traits) elem() int { return 1 << (t & bcastBits >> 28) &^ 1 }
 
 func (t traits) ext() byte { return byte(t >> 36 & 7) }
 
-// memBytes is how much Mem stands for in an instruction of that Size.
+// memBytes is the number of bytes that Mem has in an instruction of that Size.
 func (t traits) memBytes(size int) int {
 	switch t & memBits {
 	case mem1, mem2, mem4, mem8, mem16, mem32:
@@ -172,7 +172,7 @@ func (t traits) memBytes(size int) int {
 	return size
 }
 
-// scale is what the short displacement of EVEX counts in.
+// scale is the unit of the 8-bit displacement of EVEX, in bytes.
 func (t traits) scale(size int, bcast bool) int {
 	if bcast {
 		return t.elem()
@@ -180,8 +180,8 @@ func (t traits) scale(size int, bcast bool) int {
 	return t.memBytes(size)
 }
 
-// form is what a row's operands look like in an Inst, with a register and with memory in place of ModRM.rm; 0 is not
-// possible.
+// form is the signature of a row's operands in an Inst, their register classes: reg with a register as ModRM.rm, mem with memory; 0 if that is
+// impossible.
 type form struct {
 	reg, mem uint16
 	// sizes has sizeG and sizeV set if the row's encoding depends on Size as that of general registers or vectors, and
@@ -229,7 +229,7 @@ func init() {
 	}
 }
 
-// stores is the trait, found from the shape, of being able to write memory.
+// stores is the trait that an operation can write memory, which is derived from its shapes.
 const stores traits = 1 << 63
 
 func (r *row) form() form {
@@ -274,7 +274,7 @@ func (r *row) form() form {
 // noOperands is the form of an instruction without operands.
 const noOperands = 1 << 15
 
-// form is what the operands of i look like.
+// form is the signature of the operands of i, as in the type form.
 func (i *Inst) form() uint16 {
 	f := uint16(i.Dst.Class()) | uint16(i.Src[0].Class())<<3 | uint16(i.Src[1].Class())<<6 | uint16(i.Src[2].Class())<<9
 	if !i.Mem.None() {
