@@ -148,8 +148,8 @@ func (e *emitter) compute(n *inst) {
 	}
 }
 
-// operands pushes the arguments. On many processors the result takes the place of the first one: let it be one that is
-// not needed any more.
+// operands pushes the arguments. On many processors the result overwrites the register of the first one: a commutative operation starts with an
+// argument that has no other use.
 func (e *emitter) operands(n *inst) {
 	if commutes[n.op] && n.args[0].uses > 1 && n.args[0].what != isPhi && n.args[1].uses == 1 {
 		e.push(n.args[1])

@@ -90,7 +90,7 @@ type state struct {
 	other *inst
 	// width is that of the lanes of a vector of bools, once it is known.
 	width int8
-	// seen says that the search for groups was here.
+	// seen: groupsIn has visited the value.
 	seen bool
 }
 
@@ -160,7 +160,7 @@ const (
 	f64
 )
 
-// shapeOf is the shape of values of a kind but of vectors of bools, whose lanes are as wide as what they come from.
+// shapeOf is the shape of values of a kind, except for vectors of bools, whose lanes are as wide as those of the operands that they come from.
 func shapeOf(k ir.Kind, lanes int) shape {
 	switch {
 	case k == ir.F64:
@@ -354,7 +354,7 @@ func (s *selector) shift(p prim, h shape, v *inst, by int64) *inst {
 		return s.do(p, h.ints(), v, s.int(shape{e64, 1}, by))
 	}
 	if p == pShl && h.lanes > 1 && h.elem&1 == 0 {
-		return s.do(pMul, h.ints(), v, s.int(h.ints(), 1<<by)) // wazero brings the number of bits into a vector each time
+		return s.do(pMul, h.ints(), v, s.int(h.ints(), 1<<by)) // wazero moves the shift count into a vector each time
 	}
 	return s.do(p, h.ints(), v, s.i32(by))
 }

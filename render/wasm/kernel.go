@@ -31,7 +31,7 @@ type Kernel struct {
 	build func(c *binary.Code)
 }
 
-// spareSize is the scratch memory that loads read from which must not happen.
+// spareSize is the size of the scratch memory that loads with a closed gate read.
 const spareSize = 64
 
 // Module encodes the kernels as one module with a function k0, k1, … for each.

@@ -90,8 +90,8 @@ func (s *selector) spreadBool(n *inst, h shape) *inst {
 	return s.do(pNeg, h, s.op(pSplat[h.index()], binary.V128, n))
 }
 
-// splat puts a scalar into every lane of v. A float from memory is loaded into a cleared register and its bytes are
-// spread: wazero's own splat waits for what the register held before. Still says that the load may be made again.
+// splat puts a scalar into every lane of v. A float from memory is loaded into a cleared register and its bytes are spread: wazero's own splat
+// depends on the old contents of the register. still: the load may be repeated.
 func (s *selector) splat(v *ir.Value, n *inst, still bool) *inst {
 	h := s.shape(v)
 	if v.Kind == ir.Bool {
@@ -196,7 +196,7 @@ func (s *selector) makeSpread(v *ir.Value) *inst {
 	return s.shuffle(x, x, 4, lanes...)
 }
 
-// makeShiftLanes moves the lanes of a vector up or down. Engines know bytes of two vectors that follow each other.
+// makeShiftLanes moves the lanes of a vector up or down. Engines recognise shuffles that select consecutive bytes of two vectors.
 func (s *selector) makeShiftLanes(v *ir.Value) *inst {
 	h, by := s.shape(v), int(int64(v.Bits))
 	n := 16 / h.width()
@@ -242,7 +242,7 @@ func (s *selector) across(v *ir.Value) *inst {
 	if v.Op != ir.MaxLanes || !a.Kind.Float() {
 		return top
 	}
-	// Which of two numbers is taken says nothing of NaN: whether there is one is found apart.
+	// The maximum of two numbers may drop a NaN, so NaNs are found separately.
 	nan := s.float(h.one(), nan)
 	return s.choose(h.one(), s.anyLane(h.ints(), s.do(pNe, h, x, x)), nan, top)
 }
@@ -284,7 +284,7 @@ func (s *selector) makeInterleave(v *ir.Value) *inst {
 			case from == k:
 				lanes[i] = per + at/n
 			case from < k && k > 1:
-				lanes[i] = i // is there
+				lanes[i] = i // stays in place
 			case from < k:
 				lanes[i] = at / n
 			}

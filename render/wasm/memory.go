@@ -28,8 +28,8 @@ type access struct {
 	buf     *ir.Buffer
 	bytes   int64
 	end     int64 // offset of the first byte behind it
-	guarded bool  // may not happen, or the pointer is its own
-	spare   *inst // where it goes if it must not happen and that is not the beginning of its buffer
+	guarded bool  // conditional, or its pointer is not shared
+	spare   *inst // what it reads where its gate is closed, nil for the beginning of its buffer
 }
 
 type ptrKey struct {
@@ -276,7 +276,7 @@ func (s *selector) guarded(ptr, gate *inst, m *access) *inst {
 	return s.op(wb.Select, wb.I32, ptr, safe, gate)
 }
 
-// lane is the access to one lane of a place.
+// laneOf is the access to one lane of a place.
 func (s *selector) laneOf(at *ir.Place, i int, home *ir.Block, gate *inst, load bool) (ptr *inst, off int64, m *access) {
 	if at.Index == nil {
 		return s.elements(at, int64(i)*at.Stride, 1, home, gate, load)
@@ -340,7 +340,7 @@ func (s *selector) load(v *ir.Value) *inst {
 	return s.loadLanes(v)
 }
 
-// part is a vector of elements that stand side by side in memory, from one on.
+// part loads a vector of contiguous elements, from an offset on.
 func (s *selector) part(v *ir.Value, from int64) *inst {
 	ptr, off, m := s.elements(v.At, from, int64(v.Lanes), s.home(v.Block), nil, true)
 	return s.neighbours(v.At.Buf.Kind, v.Lanes, &inst{what: isLoad, args: []*inst{ptr}, imm: [2]uint64{uint64(off)}, home: m.home, mem: m})

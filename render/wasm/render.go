@@ -13,7 +13,8 @@ type Options struct {
 	Check bool
 	// Whole makes functions that do all work items, for hosts that know nothing of them.
 	Whole bool
-	// SplatLoads: a load that fills all lanes is one instruction of the processor, and waits for nothing else.
+	// SplatLoads: the engine compiles a load that broadcasts an element to one instruction of the processor, which does not depend on the old
+	// contents of its register.
 	SplatLoads bool
 }
 

@@ -201,7 +201,7 @@ func isFloat(n *inst) bool {
 	return n.typ == binary.V128 || n.typ == binary.F32 || n.typ == binary.F64
 }
 
-// block schedules a block. Its code is open for what inner blocks move out.
+// block schedules a block. Inner blocks may hoist insts into its code while it is open.
 func (sc *scheduler) block(b *ir.Block) *code {
 	c := &code{}
 	sc.open[b] = c
@@ -229,7 +229,7 @@ func (sc *scheduler) effects(b *ir.Block, c *code) {
 				c.steps = append(c.steps, step{write: w})
 			})
 		case it.Load != nil:
-			// It reads what the memory holds here.
+			// An ordered load keeps its position.
 			if n := sc.of(it.Load).inst; n != nil && n.uses > 0 {
 				sc.schedule(n)
 			}
@@ -247,11 +247,11 @@ func (sc *scheduler) effects(b *ir.Block, c *code) {
 	}
 }
 
-// begins schedules the initial values of the loops among items of a block that are available before the first loop: the loops for
-// large arguments of sines have long computations before them.
+// begins schedules the initial values of the loops among items, as far as no item computes or changes what they need, before the first of these
+// loops, so that they are interleaved: the loops for large arguments of sines have long computations before them.
 func (sc *scheduler) begins(b *ir.Block, c *code, items []ir.Item) {
 	var loops []*ir.Loop
-	later := map[*inst]bool{} // whether an inst depends on what an item makes
+	later := map[*inst]bool{} // whether an inst depends on the result of an item
 	var mark func(items []ir.Item)
 	mark = func(items []ir.Item) {
 		for _, it := range items {
@@ -325,9 +325,9 @@ func (sc *scheduler) loop(l *ir.Loop) *loopCode {
 	return out
 }
 
-// chains computes accumulators of many terms term by term for all accumulators, so that the operands of a term are loaded once and soon
-// dead. The terms of two accumulators are computed before either is added: this makes additions a tenth faster than directly after
-// their operands.
+// chains computes accumulators of many terms in lockstep, one term of each at a time, so that the operands of a term are loaded once and have short
+// live ranges. The terms of two accumulators are computed before either is added: this makes additions a tenth faster than directly after their
+// operands.
 func (sc *scheduler) chains(b *ir.Block, vars []*variable) {
 	for t := 0; ; t++ {
 		var steps []*inst
@@ -395,7 +395,7 @@ func (sc *scheduler) sideBySide(c *code, n int, one func(i int)) {
 	}
 }
 
-// waits reports whether a step uses one of some insts.
+// waits reports whether a step needs an inst that is computed later.
 func (st step) waits(later map[*inst]bool) bool {
 	if w := st.write; w != nil {
 		return needs(w.ptr, later) || needs(w.val, later) || needs(w.gate, later)

@@ -129,7 +129,7 @@ func (s *selector) args(v *ir.Value) []*inst {
 	return out
 }
 
-// fused is an operation that is there for vectors only: a scalar is the first lane of one.
+// fused is an operation with vector instructions only: a scalar is computed in the first lane of a vector.
 func fused(p prim) maker {
 	return func(s *selector, v *ir.Value) *inst {
 		h, args := s.shape(v), s.args(v)
@@ -526,6 +526,6 @@ func (s *selector) divide(mod, isSigned bool, h shape, a, b *inst) *inst {
 	// 0 and -1 are handled apart: both give 0 or 1 when 1 is added.
 	odd := s.do(pLtU, h, s.do(pAdd, h, b, one), s.int(h, 2))
 	q := s.op(div, h.typ(), a, s.choose(h, odd, one, b))
-	// b is 0 or -1 here, so a * b is what either asks for.
+	// If b is 0 or -1, the quotient is a * b.
 	return s.choose(h, odd, s.do(pMul, h, a, b), q)
 }
