@@ -12,7 +12,7 @@ var combinations = map[ir.Op]string{
 	ir.Sum: "x + y", ir.Product: "x * y", ir.MaxLanes: "max(x, y)", ir.AndAll: "x & y", ir.OrAll: "x | y", ir.XorAll: "x ^ y",
 }
 
-// combined is the value of all lanes of v, or of those with the same number modulo left, by way of a function.
+// combined is a call of the function that reduces all lanes of v, or those that are congruent modulo left.
 func (w *writer) combined(op ir.Op, k ir.Kind, left int, v string) string {
 	by, args := w.combining(op, k, left), ", lane"
 	if w.subgrouped[by] {
@@ -61,7 +61,7 @@ func (w *writer) combining(op ir.Op, k ir.Kind, left int) string {
 const mostInLine = 8
 
 const (
-	// inTree combines lane i with lane i + n/2, until so many are left.
+	// inTree combines lane i with lane i + n/2 of n, until LEFT are left.
 	inTree = `var<workgroup> NAME_of: array<STORED, SIZE>;
 fn NAME(v: TYPE, lane: u32) -> TYPE {
   workgroupBarrier();
@@ -113,7 +113,7 @@ fn NAME(v: TYPE, lane: u32, subgroup: u32, subgroups: u32, subgroup_lane: u32, s
 `
 )
 
-// Enabled is a shader with the directive for its operations of subgroups, which the standard has, but naga does not know.
+// Enabled is a shader with the directive for its subgroup operations, which is in the standard, but which naga does not know.
 func Enabled(source string) string {
 	if !strings.Contains(source, "subgroupShuffleXor") {
 		return source

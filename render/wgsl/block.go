@@ -7,7 +7,7 @@ import (
 	"polygrad/core/nest/ir"
 )
 
-// block writes the effects of a block in order; what they need of values is written before them, in the blocks where those are placed.
+// block writes the effects of a block in order; the values that they need are written before them, in their placement blocks.
 func (w *writer) block(b *ir.Block) {
 	for _, it := range b.Items {
 		w.needed(it)
@@ -49,8 +49,8 @@ func (w *writer) needed(it ir.Item) {
 		for _, p := range l.Phis {
 			w.visit(p.Init)
 		}
-		// What the loop needs of the blocks around it is written before it. The values inside are found again when their block is
-		// written, in its order.
+		// The values of outer blocks that the loop needs are written before it. The values inside are found again when their block is written, in its
+		// order.
 		w.outside(l.Body)
 	}
 }
@@ -188,7 +188,7 @@ func (w *writer) next(l *ir.Loop) {
 	}
 }
 
-// define writes a value. Those that are variables, or in the registers of others, are there.
+// define writes the definition of a value. Variables, and values that ref names by others, need none.
 func (w *writer) define(v *ir.Value) {
 	switch v.Op {
 	case ir.Iter, ir.Phi, ir.First, ir.Items, ir.QuadPart:

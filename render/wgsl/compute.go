@@ -108,8 +108,8 @@ func (w *writer) compute(v *ir.Value) string {
 	return ""
 }
 
-// keepRounding hides from compilers what they would simplify as if floats were real numbers: that a sum is the argument of a sum, a
-// product with a constant that of another, that both arguments are one, that one is 0.
+// keepRounding hides operands from compilers that simplify as if floats were real numbers: a sum in a sum, a product with a constant in another one,
+// two equal arguments, and 0.
 func (w *writer) keepRounding(v *ir.Value, a []string) {
 	hide := func(i int) {
 		a[i] = w.function("keep") + "(" + a[i] + ")"
@@ -158,7 +158,7 @@ func accumulates(v *ir.Value) bool {
 
 func hasConst(v *ir.Value) bool { return v.Args[0].Op == ir.Const || v.Args[1].Op == ir.Const }
 
-// notEqual compares floats by their bits: compilers may take no float for NaN, and then x != x is false, and so is !(x == y) of one.
+// notEqual compares floats by their bits: compilers may assume that no float is NaN, and then x != x is false, and so is !(x == y) with a NaN.
 func (w *writer) notEqual(x, y *ir.Value) string {
 	a, b := w.ref(x), w.ref(y)
 	switch {
@@ -174,8 +174,8 @@ func (w *writer) notEqual(x, y *ir.Value) string {
 	return fmt.Sprintf("!%s(%s, %s)", w.function("equal"), a, b)
 }
 
-// firstIfNaN is a choice of the greater or lesser of two floats, and the first one if that is NaN: compilers make an instruction of the
-// choice that drops NaN.
+// firstIfNaN is a choice of the greater or lesser of two floats, and the first one if that is NaN: compilers turn the choice into an instruction that
+// drops NaN.
 func (w *writer) firstIfNaN(v *ir.Value, a []string, choice string) string {
 	if !v.Kind.Float() || v.Args[0].Op == ir.Const {
 		return choice
@@ -238,12 +238,12 @@ func (w *writer) constant(k ir.Kind, bits uint64) string {
 func (w *writer) float(f float32) string {
 	bits := math.Float32bits(f)
 	switch exponent := bits >> 23 & 0xff; {
-	case bits == 1<<31: // a compiler that knows both takes it for 0 in a choice between the two (NVIDIA's)
+	case bits == 1<<31: // in a choice between 0 and -0, NVIDIA's compiler takes -0 for 0 if it knows both
 		return fmt.Sprintf("%s(%s(0x%xu))", w.function("keep"), w.function("float_of"), bits)
 	case exponent == 0xff || exponent == 0 && f != 0:
 		return fmt.Sprintf("%s(0x%xu)", w.function("float_of"), bits)
 	}
-	digits := 32 // the fewest from which the float is found again; near the greatest one they would be beyond it
+	digits := 32 // the fewest digits that read back as the same float; near the greatest float they could exceed it
 	if f > 1e38 || f < -1e38 {
 		digits = 64
 	}

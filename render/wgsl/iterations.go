@@ -36,7 +36,7 @@ func iterations(b *ir.Block, vars []ir.VarParam, n int64) (all float64) {
 		}
 		count, inside := greatest(it.Loop, vars), iterations(it.Loop.Body, vars, n)
 		all += count * inside
-		switch { // the last one finds that there are no more
+		switch { // 1 more: the test that ends the loop counts
 		case repeated(it.Loop, vars):
 			all += math.Ceil(count/float64(n)) + 1
 		case count > 1 || it.Loop.Count.Op != ir.Const:

@@ -6,7 +6,7 @@ import (
 	"polygrad/core/nest/ir"
 )
 
-// array is the array that a buffer is, and the kind of its elements.
+// array is the name of the array for a buffer, and the kind of its elements.
 func (w *writer) array(b *ir.Buffer) (array string, k ir.Kind) {
 	if b.Param >= 0 {
 		return fmt.Sprintf("b%d", b.Param), w.words[b.Param]
@@ -101,7 +101,7 @@ func (w *writer) store(s *ir.Store) {
 		gate = w.ref(p.Gate)
 	}
 	if w.lanes && s.Val.Lanes == 1 && p.Stride == 0 && p.Index == nil && (p.Gate == nil || p.Gate.Lanes == 1) {
-		// One invocation writes what all have.
+		// All invocations have the same value, which one of them stores.
 		if gate != "" {
 			gate += " & "
 		}

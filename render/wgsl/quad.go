@@ -14,9 +14,9 @@ import (
 
 // quad is four neighbours of a buffer that are loaded or stored.
 type quad struct {
-	name    string // of those that are loaded, once they are
+	name    string // of a quad that is loaded, once the load is written
 	first   *ir.Place
-	values  []string // of those that are stored, so far
+	values  []string // of a quad that is stored, as far as they are written
 	element [4]bool
 }
 
@@ -118,12 +118,12 @@ func quadsOf(b *ir.Buffer, all []access) map[access]*quad {
 	return out
 }
 
-// has reports whether a place is element i of a quad, and the next one.
+// has reports whether a place is element i of a quad, and the one after those that the quad has.
 func (q *quad) has(p *ir.Place, i int64) bool {
 	return i > 0 && q.element[i-1] && !q.element[i] && p.Off == q.first.Off+i && slices.Equal(p.Terms, q.first.Terms)
 }
 
-// at is the number of a quad in its array.
+// quadAt is the element of an array of vectors that a quad is.
 func (w *writer) quadAt(q *quad) string {
 	p := ir.Place{Buf: q.first.Buf, Off: q.first.Off / 4}
 	for _, t := range q.first.Terms {

@@ -106,13 +106,13 @@ type writer struct {
 	repetitions int64
 	// subgroups: sums of lanes begin with operations of subgroups.
 	subgroups bool
-	// subgrouped are functions that know the subgroups.
+	// subgrouped are the functions with parameters for the subgroups.
 	subgrouped map[string]bool
 	// across are the functions that combine what the invocations of a workgroup have, by their names.
 	across map[string]string
 	// staged are the loads whose elements are in workgroup memory, with the names that they have in an iteration.
 	staged map[*ir.Value]string
-	room   int64 // elements of workgroup memory for more of them
+	room   int64 // elements of workgroup memory that remain for staged loads
 	// quads are the parameters that are arrays of vectors of four elements, loads and stores their accesses.
 	quads  map[int]bool
 	loads  map[*ir.Value]*quad
@@ -188,8 +188,8 @@ func (w *writer) header(nk *ir.Kernel) string {
 	return s.String()
 }
 
-// functions are those that kernels may use. Compilers of shaders need not care for NaN, infinities and the order of operations, so what
-// depends on them works on bits.
+// functions are those that kernels may use. Compilers of shaders may ignore NaN, infinities and the order of operations, so functions that depend on
+// these work on bits.
 var functions = []struct{ name, code string }{
 	// A constant expression must be finite, the value of a variable need not.
 	{"float_of", "fn float_of(bits: u32) -> f32 { var b = bits; return bitcast<f32>(b); }\n"},

@@ -7,9 +7,10 @@ import (
 	"polygrad/core/nest/ir"
 )
 
-// In a product each invocation has some columns and all rows of a tile: in each iteration all invocations need the same elements of the rows.
-// A workgroup loads those of some iterations together, neighbours by neighbouring invocations, into workgroup memory, from where an iteration
-// reads them four at a time. So it does with columns whose elements lie apart, where invocations would load from different lines of memory.
+// In a product each invocation has some columns and all rows of a tile: in each iteration all invocations need the same elements of the rows. A
+// workgroup loads those of some iterations into workgroup memory together, with coalesced loads (neighbouring invocations load neighbouring
+// elements), and an iteration reads them from there four at a time. Columns with strided elements are loaded in the same way: each invocation by
+// itself would load from another cache line.
 
 const (
 	// tileSteps is the number of iterations whose elements are in workgroup memory at a time.
@@ -18,7 +19,8 @@ const (
 	leastTile = 4
 )
 
-// columnStep is the distance in workgroup memory of the elements of two iterations: invocations write columns to different banks.
+// columnStep is the stride in workgroup memory between the elements of two iterations: one more than the invocations, so that they write columns to
+// different banks.
 func (w *writer) columnStep() int64 { return int64(w.size) + 1 }
 
 // tile is a set of loads of a loop at equal distances, which are the same for all invocations, or one load of columns.
@@ -28,9 +30,9 @@ type tile struct {
 	// columns: each invocation has an element of its own, at the distance row from that of its neighbour.
 	columns bool
 	array   string
-	// row is the distance of two loads, step that of a load in two iterations.
+	// row is the stride between two of the loads, step that of a load between two iterations.
 	row, step int64
-	quads     int64 // vectors of four of an iteration
+	quads     int64 // vectors of four elements in an iteration
 	steps     int64
 }
 
