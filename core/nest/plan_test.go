@@ -107,7 +107,7 @@ func pooled(channels int64) func(inputs) *uop.UOp {
 	}
 }
 
-// places writes a number to a place for each element of the columns.
+// places stores a number to a data-dependent row of the same column for each element of a matrix.
 func places(rows, columns int64) func(inputs) *uop.UOp {
 	return func(in inputs) *uop.UOp {
 		one := in(uop.Float32, 1, 1).Expand(uop.ShapeOf(rows, columns))
@@ -115,7 +115,7 @@ func places(rows, columns int64) func(inputs) *uop.UOp {
 	}
 }
 
-// scatteredRows adds rows to those of a place for each.
+// scatteredRows adds each row to a data-dependent row of another matrix.
 func scatteredRows(columns int64) func(inputs) *uop.UOp {
 	return func(in inputs) *uop.UOp {
 		place := in(uop.Int32, 64, 1).Expand(uop.ShapeOf(64, columns))
@@ -132,7 +132,7 @@ func narrow(n int64) func(inputs) *uop.UOp {
 	return func(in inputs) *uop.UOp { v := in(uop.BFloat16, n); return v.Add(v) }
 }
 
-// sigmoids are so many of them, one of the other.
+// sigmoids applies the sigmoid n times.
 func sigmoids(n int) func(inputs) *uop.UOp { return sigmoidsOf(n, 1024) }
 
 func sigmoidsOf(n int, elements int64) func(inputs) *uop.UOp {
@@ -145,7 +145,7 @@ func sigmoidsOf(n int, elements int64) func(inputs) *uop.UOp {
 	}
 }
 
-// tiles are so many elements of a row for each value of a variable.
+// tiles are the sums of rows whose length is n times a variable.
 func tiles(n int64) func(inputs) *uop.UOp {
 	return func(in inputs) *uop.UOp {
 		v := in(uop.Float32, 64, 16*n)
@@ -155,7 +155,7 @@ func tiles(n int64) func(inputs) *uop.UOp {
 	}
 }
 
-// rowsUpTo is the greatest element of each column of a product that has up to so many rows.
+// rowsUpTo is the greatest element of each column of a product with a variable number of rows, up to the given one.
 func rowsUpTo(rows, k, n int64) func(inputs) *uop.UOp {
 	return func(in inputs) *uop.UOp {
 		v := in(uop.Float32, rows, k)
@@ -512,8 +512,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestDynamicRows: rows whose number is a variable are tiled, packed and blocked as the greatest number of them would be;
-// tiles of few rows are low, since what is left behind them is done row by row.
+// TestDynamicRows: rows whose number is a variable are tiled, packed and blocked as the greatest number of them would be; tiles of few rows are low,
+// since the remainder is computed row by row.
 func TestDynamicRows(t *testing.T) {
 	big := ir.AVX512
 	big.L1, big.L2, big.L3, big.Threads = 48<<10, 2<<20, 4<<20, 2

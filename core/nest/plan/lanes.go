@@ -75,7 +75,8 @@ func (pl *planner) splitSteps(p *Band, vec *Axis) {
 	p.Split = &Spread{lanes / columns, columns, 1}
 }
 
-// moreLanes makes more workgroups of rows that are summed along vectors, and gives those of long rows more lanes, if there are few of them.
+// moreLanes spreads rows that are summed along vectors over more workgroups, and gives the workgroups of long rows more lanes, if there are few
+// workgroups.
 func (pl *planner) moreLanes(p, around *Band) {
 	more, asked := pl.extraLanes(p)
 	if around != nil || !p.Along || more == 0 && p.want[knobLanes] == auto {

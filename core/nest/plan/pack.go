@@ -131,8 +131,8 @@ func (pl *planner) operands(loop *analysis.Region, byLane *analysis.Slopes) int 
 	return len(loads)
 }
 
-// unpackedCost is the extra cost of loading a contiguous vector in place instead of from a pack, for a load in k steps of a number of
-// columns: 0 if all columns fit L2 beside the rows, and no vector crosses a cache line.
+// unpackedCost is the extra cost of loading a contiguous vector in place instead of from a pack, for a load in k steps of a number of columns: 0 if
+// all columns fit L2 together with the rows, and no vector crosses a cache line.
 func (pl *planner) unpackedCost(u *uop.UOp, byStep *analysis.Slopes, k, columns, tile, strided int64) float64 {
 	step, ok := pl.strideOf(u, byStep)
 	size, lanes := int64(u.DType.Itemsize()), int64(pl.Lanes)

@@ -105,7 +105,7 @@ func (pl *planner) maxThreadShare(p *Band, i int) float64 {
 	return float64(min((n+threads-1)/threads*size, all)) / float64(all)
 }
 
-// stripSetup is the setup of work items that are strips of rows: in as many pieces as threads.
+// stripSetup is the Setup of a kernel whose work items are strips of rows, so that a run has as many pieces as threads.
 const stripSetup = 1. / 8
 
 // setupShare is the share of a band's work that each call repeats before a level: packing, or the loop around strips of rows: the narrower the
