@@ -97,7 +97,7 @@ func (r *Region) HasStores() bool {
 	return false
 }
 
-// findBuffers numbers the buffers and finds those that are written before they are read.
+// findBuffers numbers the buffers and finds those that are both read and written.
 func (f *Facts) findBuffers(list []*uop.UOp) {
 	for _, u := range list {
 		switch u.Op {

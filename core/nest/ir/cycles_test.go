@@ -2,7 +2,7 @@ package ir
 
 import "testing"
 
-// copies is a kernel that copies 16 elements in each of n iterations; the elements that it reads lie so far apart.
+// copies is a kernel that copies 16 elements in each of n iterations; it reads them with a stride.
 func copies(n func(b *Builder) *Value, stride int64) *Kernel {
 	b := NewBuilder("copy", 16)
 	b.Kernel.Items = 40
