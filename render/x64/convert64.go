@@ -61,7 +61,7 @@ func (g *gen) sticky(r asm.Reg, from ir.Kind, lanes int) asm.Reg {
 	return g.blend(8, size, small, r, x)
 }
 
-// floatToWords truncates vectors to 64-bit integers. As of scalars, signed ones that are too large, and those of NaN, are -2**63.
+// floatToWords truncates vectors to 64-bit integers. As for scalars, the I64 of NaN and of numbers beyond its range is -2**63.
 func (g *gen) floatToWords(r asm.Reg, from, to ir.Kind, lanes int) asm.Reg {
 	size := vectorSize(lanes, 8)
 	x, hi, lo := g.vec(), g.vec(), g.vec()

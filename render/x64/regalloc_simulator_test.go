@@ -9,8 +9,8 @@ import (
 	"polygrad/render/x64/asm"
 )
 
-// simulator runs code, virtual or not, on values that are hashes of how they came about: any instruction works, but for
-// copies, counting and jumps, which do what they should. A value knows how many bytes of it there are.
+// simulator runs code, with virtual or physical registers, on symbolic values: the result of any instruction is a hash of the instruction and its
+// operands, except for copies, counting and jumps, which do what they should. A value has the number of its valid bytes.
 type simulator struct {
 	regs  map[asm.Reg]datum
 	frame map[int32]datum

@@ -119,7 +119,7 @@ func TestAllocAccumulators(t *testing.T) {
 	}
 }
 
-// What an inner loop does not use goes to the frame before it, and not in it.
+// Values that an inner loop does not use are spilled before the loop, not in it.
 func TestAllocThroughInnerLoop(t *testing.T) {
 	x := []asm.Inst{{Op: asm.MOVE, Size: 8, Dst: gp(0), Src: src(asm.RDI)}}
 	for k := range 6 {
@@ -182,7 +182,7 @@ func TestAllocPressure(t *testing.T) {
 	}
 }
 
-// Several operands of one instruction in the frame, and its result, too.
+// Several operands of one instruction are spilled, and its result, too.
 func TestAllocOperandsInFrame(t *testing.T) {
 	x := []asm.Inst{{Op: asm.MOVE, Size: 8, Dst: gp(0), Src: src(asm.RDI)}}
 	for k := 1; k < 9; k++ {
@@ -212,7 +212,7 @@ func TestAllocOperandsInFrame(t *testing.T) {
 	}
 }
 
-// Constants are made again, or read where they are needed, and never stored.
+// Constants are rematerialised, or read as memory operands, and never spilled.
 func TestAllocConstants(t *testing.T) {
 	x := []asm.Inst{{Op: asm.MOVE, Size: 8, Dst: gp(0), Src: src(asm.RDI)}, {Op: asm.VMOVAPS, Size: 64, Dst: vec(0), Mem: at(gp(0), 0)}}
 	for k := 1; k < 9; k++ {
@@ -346,7 +346,7 @@ func BenchmarkAlloc(b *testing.B) {
 	}
 }
 
-// Loads and operations on them in turn need few registers, all loads first need many.
+// Loads that alternate with their uses need few registers, all loads before all uses need many.
 func TestAllocOrder(t *testing.T) {
 	x := []asm.Inst{{Op: asm.MOVE, Size: 8, Dst: gp(0), Src: src(asm.RDI)}}
 	for k := range 6 {

@@ -116,8 +116,8 @@ func TestJumps(t *testing.T) {
 	}
 }
 
-// compareJumps compares what jumps lead to. Padding is made of other no-operations than the assembler's, and it may
-// have kept a jump short that padding made seem long, so with padding only the targets count.
+// compareJumps compares programs with jumps. If there is padding, only the targets of jumps are compared: the assembler pads with other
+// no-operations, and it may have a short jump over padding where the Coder has a long one.
 func compareJumps(t *testing.T, insts []Inst) {
 	t.Helper()
 	padded := false

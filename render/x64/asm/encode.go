@@ -32,7 +32,7 @@ func (p *parts) put(b byte) {
 	p.n++
 }
 
-// instruction appends what the first row that fits makes of i.
+// instruction appends the encoding of i by the first row that fits.
 func (c *Coder) instruction(i *Inst) error {
 	if err := i.check(); err != nil {
 		return err

@@ -37,8 +37,8 @@ func (m maker) spoil(i *Inst) {
 	}
 }
 
-// TestRandom encodes what is left of good instructions after some changes. What is accepted must be what the assembler
-// accepts, too, and makes the same of; nothing may panic.
+// TestRandom encodes valid instructions with some random changes. The Coder may accept only what the assembler accepts, too, with the same encoding;
+// nothing may panic.
 func TestRandom(t *testing.T) {
 	for _, sse := range []bool{false, true} {
 		m := newMaker(11, sse)

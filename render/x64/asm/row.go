@@ -53,7 +53,7 @@ const (
 	vw                           // VEX.W, REX.W (shapes with kindG have it by their Size)
 	l1                           // VEX.L whatever Size is
 	sib                          // Mem has a SIB byte always
-	noReg                        // Mem is there always
+	noReg                        // ModRM.rm is always memory
 	vsib                         // Mem.Index is a vector
 	fixed                        // no operands, but a ModRM byte
 	branch                       // to Inst.To

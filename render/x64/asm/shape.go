@@ -13,7 +13,7 @@ const (
 	isXMM0                    // nowhere: it is the vector register 0
 )
 
-// kind is what an operand is, and how wide.
+// kind is the type and the width of an operand.
 type kind uint8
 
 const (
