@@ -9,8 +9,7 @@ import (
 
 var nan = math.NaN()
 
-// makeCast converts by value, as C does where C defines it. Floats that no integer equals are truncated; those out of
-// range give any value. Nothing traps.
+// makeCast converts by value, as C does where C defines it. Floats are truncated; those out of range give any value. Nothing traps.
 func (s *selector) makeCast(v *ir.Value) *inst {
 	a := v.Args[0]
 	from, to := a.Kind.Register(), v.Kind.Register()
@@ -110,7 +109,7 @@ func (s *selector) floatToInt(v *inst, op binary.Op, h shape, to ir.Kind) *inst 
 	if to != ir.U32 && to != ir.U64 {
 		return small
 	}
-	// The upper half of the unsigned range is reached by way of the lower.
+	// Numbers in the upper half of the unsigned range are converted minus that half, and their top bit is restored.
 	half, top := float64(1<<31), int64(math.MinInt32)
 	if to == ir.U64 {
 		half, top = 1<<63, math.MinInt64

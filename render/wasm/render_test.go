@@ -162,7 +162,6 @@ func TestGatesOfWholeVectors(t *testing.T) {
 	}
 }
 
-// sumRows is out[r] = the sum of row r.
 // TestLongComputationsTakeTurns: the vectors of a tile of exp are computed side by side, with each constant in a local that all
 // of them use; those of a sum of two vectors, which is short, one after the other.
 func TestLongComputationsTakeTurns(t *testing.T) {
@@ -203,6 +202,7 @@ func TestLongComputationsTakeTurns(t *testing.T) {
 	}
 }
 
+// sumRows is out[r] = the sum of row r.
 func sumRows(rows, cols int64) []*uop.UOp {
 	m := newList()
 	o, a := m.param(0, uop.Float32, rows), m.param(1, uop.Float32, rows*cols)

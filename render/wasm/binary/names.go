@@ -1,6 +1,6 @@
 package binary
 
-// names are those of instructions in the text format.
+// names are the mnemonics of the instructions in the text format.
 var names = map[Op]string{
 	Unreachable:          "unreachable",
 	block:                "block",

@@ -32,7 +32,7 @@ func Text(module []byte) (text string, err error) {
 // unreadable is panicked with by a reader; Text makes an error of it.
 type unreadable string
 
-// reader takes a module apart.
+// reader parses a module.
 type reader struct{ data []byte }
 
 func (r *reader) skip(n int) []byte {
@@ -162,7 +162,7 @@ func (p *printer) module() string {
 	return b.String()
 }
 
-// body writes a function: its locals, and its instructions moved to the right by the blocks around them.
+// body writes a function: its locals, and its instructions, indented by the depth of their blocks.
 func body(r *reader) string {
 	var b strings.Builder
 	for range r.unsigned() {
@@ -177,7 +177,7 @@ func body(r *reader) string {
 			depth--
 		}
 		if op == end && len(r.data) == 0 {
-			break // that of the function
+			break // the end of the function
 		}
 		b.WriteString(strings.Repeat("  ", depth) + names[op] + r.immediates(op) + "\n")
 		switch op {
@@ -203,7 +203,7 @@ func (r *reader) op() Op {
 	return op
 }
 
-// immediates writes what stands behind an instruction.
+// immediates writes the immediates of an instruction.
 func (r *reader) immediates(op Op) string {
 	switch {
 	case op == block || op == loop || op == ifOp:
