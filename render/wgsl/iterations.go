@@ -7,13 +7,13 @@ import (
 	"polygrad/core/nest/ir"
 )
 
-// llvmpipe ends all loops of an invocation after so many iterations in all, without an error (ir.Machine.Iterations). So where a shader may do
-// more, the bodies of its innermost loops are written several times in an iteration.
+// llvmpipe ends all loops of an invocation after a total of ir.Machine.Iterations iterations, without an error. Where a shader may need more, it
+// therefore repeats the bodies of its innermost loops in each iteration.
 
 // mostRepeated is the largest number of bodies in an iteration.
 const mostRepeated = 256
 
-// repetitions is how often the body of a repeated loop is written in an iteration, so that an invocation does at most so many in all.
+// repetitions is how often the body of a repeated loop is written in an iteration, so that an invocation does at most the given total of iterations.
 func repetitions(root *ir.Block, vars []ir.VarParam, most int64) int64 {
 	n := int64(1)
 	for most > 0 && iterations(root, vars, n) > float64(most) {

@@ -147,7 +147,7 @@ func (w *writer) quadElement(v *ir.Value, q *quad) string {
 	return retyped(q.name+"."+"xyzw"[v.At.Off&3:v.At.Off&3+1], k, v.Kind)
 }
 
-// storeQuad writes the store of a quad, when all of its elements are there.
+// storeQuad writes the store of a quad, at the store of its last element.
 func (w *writer) storeQuad(s *ir.Store, q *quad) {
 	_, k := w.array(s.At.Buf)
 	if q.values = append(q.values, w.as(s.Val, k)); len(q.values) == 4 {

@@ -1,8 +1,8 @@
 // Package wgsl writes kernels of core/nest as compute shaders of WebGPU.
 //
-// A work item is an invocation. What WGSL leaves open is written so that results are those of other devices: constants that are not
-// finite, and comparisons with NaN, go by way of their bits; elements narrower than 32 bits are parts of words, which are written
-// atomically, as neighbours belong to other invocations.
+// A work item is an invocation. Where WGSL leaves results open, shaders are written so that they are those of other devices: constants that are not
+// finite, and comparisons with NaN, are computed on bits. Elements narrower than 32 bits are parts of words, which are written atomically, since
+// other invocations write their neighbours.
 package wgsl
 
 import (
@@ -27,8 +27,8 @@ type Kernel struct {
 	// Groups is the number of workgroups, or the greatest one.
 	Groups int64
 	launch *ir.Value
-	// Source is the shader. Its buffers are the bindings 0, 1, … of group 0, all read_write; variables are a uniform of so many
-	// vectors of four I32, the binding behind them, if there are any.
+	// Source is the shader. Its buffers are the bindings 0, 1, … of group 0, all read_write; the variables, if there are any, are a uniform of
+	// Uniforms() vectors of four I32, which is the next binding.
 	Source string
 }
 
@@ -129,7 +129,7 @@ func (w *writer) line(format string, args ...any) {
 	w.out.WriteByte('\n')
 }
 
-// bind finds the kind of each buffer in memory: that of its accesses.
+// bind sets the kind of the elements of each parameter's array.
 func (w *writer) bind(b *ir.Block) {
 	for i, p := range w.k.Params {
 		if w.words[i] = wordOf(ir.KindOf[p.DType]); ir.KindOf[p.DType] == ir.F16 && w.m.F16C {
