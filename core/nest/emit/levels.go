@@ -211,7 +211,7 @@ func (im *emitter) grid(p *openBand, es []*env) []*env {
 	return inner
 }
 
-// iterations is the number of iterations, or of tiles, of a level that has at most so many.
+// iterations is the number of iterations, or of tiles, of a level; most is its upper bound.
 func (im *emitter) iterations(a *plan.Axis, most int64) *ir.Value {
 	if !a.Dynamic {
 		return im.Int(ir.I64, most)

@@ -127,8 +127,8 @@ func (im *emitter) bindTile(d *env, a *tiling, row linear) {
 	a.bind(d, at)
 }
 
-// clampPosition clamps a position of each lane to an axis of count iterations, at most so many: values loaded beyond an edge are not used, and
-// conditional loads would run one after the other.
+// clampPosition clamps a position of each lane to an axis of count iterations, whose upper bound is most: values loaded beyond an edge are not used,
+// and conditional loads would run one after the other.
 func (im *emitter) clampPosition(l linear, most int64, count *ir.Value) linear {
 	v := im.Splat(im.valueOf(l, ir.I32))
 	last := im.Splat(im.Do(ir.Sub, ir.I32, count, im.Int(ir.I32, 1)))

@@ -6,7 +6,7 @@ const (
 	cyclesScalar = 0.25
 	cyclesDivide = 5
 	cyclesStore  = 1
-	// cyclesLane is the cost of each lane that is loaded, stored, taken or set by itself, cyclesLine that of a line of a buffer beyond L2.
+	// cyclesLane is the cost of each lane that is loaded, stored, extracted or inserted by itself, cyclesLine that of a line of a buffer beyond L2.
 	cyclesLane = 1.1
 	cyclesLine = 4
 	// cyclesAcross is the cost of exchanging lanes, cyclesReduced that of reducing all lanes to a scalar.

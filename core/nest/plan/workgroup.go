@@ -46,7 +46,7 @@ func (q *Workgroup) Tile(a *Axis) int64 {
 	return q.Columns.Tile() * q.OuterColumns.Tile()
 }
 
-// StagedSum is a sum whose operands are staged, so many steps at a time.
+// StagedSum is a sum whose operands are staged, Stage steps at a time.
 type StagedSum struct {
 	*SumLoops
 	Stage    int64
