@@ -32,8 +32,8 @@ def array(data: Array) -> Tensor:
 
 
 def read(result: Tensor) -> Array:
-    """Return a result as an array."""
-    return np.asarray(result.astype(jnp.float32))
+    """Return a result as an array; numpy has no bfloat16."""
+    return np.asarray(result.astype(jnp.float32) if result.dtype == jnp.bfloat16 else result)
 
 
 def program(function: Callable[..., Any], arrays: Sequence[Array]) -> Callable[[], Any]:

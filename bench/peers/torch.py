@@ -37,8 +37,9 @@ def array(data: Array) -> Tensor:
 
 
 def read(result: Tensor) -> Array:
-    """Return a result as an array."""
-    found: Array = result.detach().float().numpy()
+    """Return a result as an array; numpy has no bfloat16."""
+    kept = result.detach()
+    found: Array = (kept.float() if kept.dtype == torch.bfloat16 else kept).numpy()
     return found
 
 
