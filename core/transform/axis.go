@@ -6,7 +6,7 @@ import (
 	"polygrad/core/uop"
 )
 
-// An Axis is the axis of a batch that has a name. What a function computes along it becomes a value when the function is batched by it.
+// An Axis is a named axis of a batch. Operations along it (Sum, Gather, …) get their values when the function is batched along the axis.
 type Axis struct {
 	Name string
 	Size int64
@@ -20,7 +20,7 @@ const (
 	alongIndex  = "axis_index" // i
 )
 
-// An along is the arg of a CUSTOM_GRADIENT that stands for an operation along an axis. Its value is 0 until the function is batched.
+// An along is the arg of a CUSTOM_GRADIENT that stands for an operation along an axis. Its value is 0 until the function is batched along the axis.
 type along struct {
 	axis *Axis
 	op   string
@@ -32,7 +32,7 @@ func (a along) Hash() uint64 { return uint64(len(a.op)) + 31*uint64(a.axis.Size)
 
 func (a along) String() string { return a.op + " " + a.axis.Name }
 
-// node is the operation on a tensor.
+// node makes the operation on a tensor.
 func (a along) node(x *uop.UOp) *uop.UOp {
 	s, dt, src := x.Shape(), x.DType, []*uop.UOp{nil, x}
 	switch a.op {
@@ -53,13 +53,13 @@ func (a *Axis) Sum(x *uop.UOp) *uop.UOp { return along{a, alongSum}.node(x) }
 // Gather are the tensors of all elements of a batch, stacked along a new first axis.
 func (a *Axis) Gather(x *uop.UOp) *uop.UOp { return along{a, alongGather}.node(x) }
 
-// Own is what belongs to an element of a batch of what Gather gives.
+// Own is x[i] for element i of the batch, where x is a tensor such as Gather returns.
 func (a *Axis) Own(x *uop.UOp) *uop.UOp { return along{a, alongOwn}.node(x) }
 
 // Index is the number of an element in the batch; like is any tensor of its graph and device.
 func (a *Axis) Index(like *uop.UOp) *uop.UOp { return along{a, alongIndex}.node(like) }
 
-// batched is the value for all elements of a batch along the axis, or the operation for a batch along another one.
+// batched gives the value of the operation for a batch along its axis. For a batch along another axis it gives the operation on all elements.
 func (a along) batched(b batching, u *uop.UOp) (Batched, error) {
 	if b.axis != a.axis {
 		if len(u.Src) == 1 || !b.done[u.Src[1]].Mapped {
@@ -90,7 +90,7 @@ func (a along) batched(b batching, u *uop.UOp) (Batched, error) {
 	case !v.Mapped:
 		return Batched{v.Node, true}, nil
 	}
-	// The diagonal: of each row the element with its number.
+	// The diagonal x[i, i]: with one more row, the elements as rows of length n+1 have it in their first column.
 	n, x := a.axis.Size, v.Node
 	rest := x.Shape()[2:]
 	flat := x.Reshape(append(uop.ShapeOf(n*n), rest...))
@@ -115,7 +115,7 @@ func (b batching) likeOf(u *uop.UOp) *uop.UOp {
 	return b.done[u.Src[1]].Node
 }
 
-// moved moves an axis to another place.
+// moved moves axis from to position to.
 func moved(u *uop.UOp, from, to int) *uop.UOp {
 	order := make([]int, 0, len(u.Shape()))
 	for i := range u.Shape() {
@@ -158,7 +158,7 @@ func (a along) Gradient(g, u *uop.UOp) []*uop.UOp {
 	return make([]*uop.UOp, len(u.Src))
 }
 
-// Unbound is an error where the value is asked for.
+// Unbound is the error of a value that is used without batching the function along the axis.
 func (a along) Unbound() error {
 	return fmt.Errorf("%s: no function is batched along the axis %q", a.op, a.axis.Name)
 }

@@ -8,18 +8,18 @@ import (
 	"polygrad/core/uop"
 )
 
-// A Batched is a tensor in a batched function: one for all elements of the batch, or mapped, with the batch as its first axis.
+// A Batched is a tensor in a batched function: shared by all elements of the batch, or mapped, with the batch as its first axis.
 type Batched struct {
 	Node   *uop.UOp
 	Mapped bool
 }
 
-// Batch gives outs for all elements of a batch of a size at once, where the inputs stand for the given tensors.
+// Batch computes outs for all elements of a batch at once. inputs maps placeholders to the tensors that replace them.
 func Batch(outs []*uop.UOp, inputs map[*uop.UOp]Batched, size uop.Sint) ([]Batched, error) {
 	return BatchAlong(nil, outs, inputs, size)
 }
 
-// BatchAlong is Batch along an axis with a name, nil for none.
+// BatchAlong is Batch along a named axis; nil is none.
 func BatchAlong(axis *Axis, outs []*uop.UOp, inputs map[*uop.UOp]Batched, size uop.Sint) ([]Batched, error) {
 	b := batching{axis: axis, size: size, at: inputs, done: map[*uop.UOp]Batched{}}
 	for _, u := range order(outs, b.below) {
@@ -36,7 +36,7 @@ func BatchAlong(axis *Axis, outs []*uop.UOp, inputs map[*uop.UOp]Batched, size u
 	return found, nil
 }
 
-// substitute replaces nodes of a graph, and leaves those below them as they are.
+// substitute replaces nodes of a graph, and does not look below the replaced nodes.
 func substitute(root *uop.UOp, at map[*uop.UOp]*uop.UOp) (*uop.UOp, error) {
 	inputs := make(map[*uop.UOp]Batched, len(at))
 	for u, v := range at {
@@ -49,7 +49,7 @@ func substitute(root *uop.UOp, at map[*uop.UOp]*uop.UOp) (*uop.UOp, error) {
 	return found[0].Node, nil
 }
 
-// Substitute replaces nodes of graphs, and leaves those below them as they are.
+// Substitute replaces nodes of graphs, and does not look below the replaced nodes.
 func Substitute(roots []*uop.UOp, at map[*uop.UOp]*uop.UOp) ([]*uop.UOp, error) {
 	out := make([]*uop.UOp, len(roots))
 	var err error
@@ -61,7 +61,7 @@ func Substitute(roots []*uop.UOp, at map[*uop.UOp]*uop.UOp) ([]*uop.UOp, error) 
 	return out, nil
 }
 
-// batching is a walk from the inputs to the outputs.
+// batching is the state of a walk from the inputs to the outputs: at are the given inputs, done the nodes that are batched already.
 type batching struct {
 	axis *Axis
 	size uop.Sint
@@ -108,7 +108,7 @@ func (b batching) node(u *uop.UOp) (Batched, error) {
 	return Batched{v, true}, err
 }
 
-// whole is a source with the axis of the batch; a node without a shape stays as it is.
+// whole is the batched source u with the batch axis.
 func (b batching) whole(u *uop.UOp) *uop.UOp {
 	v, ok := b.done[u]
 	if !ok {
@@ -117,7 +117,7 @@ func (b batching) whole(u *uop.UOp) *uop.UOp {
 	return v.Whole(b.size)
 }
 
-// Whole is the tensor with the axis of a batch, along which it is repeated if it is not mapped.
+// Whole is the tensor with the batch as its first axis: a tensor that is not mapped is expanded. A node without a shape stays as it is.
 func (v Batched) Whole(size uop.Sint) *uop.UOp {
 	s := v.Node.Shape()
 	if v.Mapped || s == nil {
@@ -167,7 +167,7 @@ func init() {
 		uop.Store: writeBatch, uop.Assign: writeBatch, uop.Sink: sinkBatch,
 		uop.After: afterBatch, uop.CustomGradient: customBatch,
 	}
-	// The elements of operands with the axis of the batch belong together as those without it.
+	// The arg of these operations names no axes: on sources with the batch axis it is the same.
 	for _, op := range uop.GroupElementwise.Union(uop.Ops(uop.Contiguous, uop.ContiguousBackward, uop.Detach, uop.Copy, uop.Sort)).List() {
 		batchRules[op] = eachBatch
 	}
@@ -181,7 +181,7 @@ func shifted(axes []int) []int {
 	return out
 }
 
-// each is the same operation on the sources with the axis of the batch.
+// each is the operation of u on its sources with the batch axis.
 func (b batching) each(u *uop.UOp, arg uop.Arg) *uop.UOp {
 	src := make([]*uop.UOp, len(u.Src))
 	for i, s := range u.Src {
@@ -192,7 +192,7 @@ func (b batching) each(u *uop.UOp, arg uop.Arg) *uop.UOp {
 
 func eachBatch(b batching, u *uop.UOp) (*uop.UOp, error) { return b.each(u, u.Arg), nil }
 
-// scatterBatch: elements of the batch change different elements, so positions stay in order.
+// scatterBatch: elements of the batch change different elements of the target, so the order of positions matters only within each of them.
 func scatterBatch(b batching, u *uop.UOp) (*uop.UOp, error) {
 	a := u.Arg.(uop.ScatterArg)
 	a.Axis++
@@ -206,7 +206,7 @@ func scatterBatch(b batching, u *uop.UOp) (*uop.UOp, error) {
 	return u.Graph().New(u.Op, u.DType, src, a, nil), nil
 }
 
-// loops is a LOOPS of sources with the axis of the batch.
+// loops is a LOOPS on sources with the batch axis.
 func (b batching) loops(u *uop.UOp) *uop.UOp {
 	axis := u.Arg.(uop.Num)
 	if axis >= 0 {
@@ -217,7 +217,7 @@ func (b batching) loops(u *uop.UOp) *uop.UOp {
 
 func loopsBatch(b batching, u *uop.UOp) (*uop.UOp, error) { return b.loops(u), nil }
 
-// sinkBatch: statements have no axes of their own.
+// sinkBatch: a SINK has no axes of its own.
 func sinkBatch(b batching, u *uop.UOp) (*uop.UOp, error) {
 	src := make([]*uop.UOp, len(u.Src))
 	for i, s := range u.Src {
@@ -226,7 +226,7 @@ func sinkBatch(b batching, u *uop.UOp) (*uop.UOp, error) {
 	return u.With(src...), nil
 }
 
-// afterBatch: what has to be done before is the same for all elements of the batch.
+// afterBatch: the nodes to wait for must be the same for all elements of the batch.
 func afterBatch(b batching, u *uop.UOp) (*uop.UOp, error) {
 	for _, s := range u.Src[1:] {
 		if b.done[s].Mapped {
@@ -248,9 +248,9 @@ func writeBatch(b batching, u *uop.UOp) (*uop.UOp, error) {
 	return u.With(prepend(target, []*uop.UOp{b.whole(u.Src[1])})...), nil
 }
 
-// repeatBatch runs the statements for all elements of the batch side by side: a tensor that differs between elements is a buffer with the
-// axis of the batch in front. If the condition of another iteration differs, all elements go on until it is false for all of them, and those
-// for which it is false keep their states.
+// repeatBatch runs the statements for all elements of the batch in one loop: a tensor that differs between elements is a buffer with the batch axis
+// in front. If the loop's condition differs, the loop goes on until it is false for all elements, and an element for which it is false keeps its
+// states.
 func repeatBatch(b batching, u *uop.UOp) (*uop.UOp, error) {
 	if b.size.Symbolic() {
 		return nil, fmt.Errorf("transform.Batch: the batch has the size %s, expected a number for a function that runs statements", b.size)
@@ -284,7 +284,8 @@ func repeatBatch(b batching, u *uop.UOp) (*uop.UOp, error) {
 	return g.New(uop.Repeat, u.DType, src, a, u.Tag), nil
 }
 
-// closedStatements are the sources of a REPEAT with statements, which may read tensors from outside since a rule for the batch does.
+// closedStatements are the sources of a REPEAT with these statements. Tensors that they read from outside, as batching rules may, become PARAMs and
+// further sources.
 func closedStatements(statements *uop.UOp, src []*uop.UOp) []*uop.UOp {
 	g, at := statements.Graph(), map[*uop.UOp]*uop.UOp{}
 	for _, u := range order([]*uop.UOp{statements}, batching{}.below) {
@@ -300,8 +301,8 @@ func closedStatements(statements *uop.UOp, src []*uop.UOp) []*uop.UOp {
 	return prepend(statements, src)
 }
 
-// mappedSources reports which states of a REPEAT, and tensors that it reads, differ between the elements of the batch: a state does as soon
-// as something that does is written to it.
+// mappedSources reports which states and other sources of a REPEAT differ between the elements of the batch. A state does if a value that is written
+// to it does, or the condition; this is repeated until nothing changes.
 func (b batching) mappedSources(u *uop.UOp) []bool {
 	mapped := make([]bool, len(u.Src)-1)
 	for i, s := range u.Src[1:] {
@@ -327,8 +328,8 @@ func (b batching) mappedSources(u *uop.UOp) []bool {
 	return mapped
 }
 
-// unlessEnded is a batched REPEAT whose condition is a vector: states change where it is true. The loop has one more state, whether it is true
-// anywhere; of a loop that runs once at most, none.
+// unlessEnded masks a batched REPEAT whose condition is a vector: states change only where it is true. The new condition is one more state, whether
+// the vector is true anywhere; a loop of one iteration has no condition then.
 func (b batching) unlessEnded(u *uop.UOp) *uop.UOp {
 	g, a := u.Graph(), u.Arg.(uop.RepeatArg)
 	flagOf := func(s uop.Shape) *uop.UOp {
@@ -362,7 +363,7 @@ func (b batching) unlessEnded(u *uop.UOp) *uop.UOp {
 		a.While = 0
 		return g.New(uop.Repeat, u.DType, prepend(body, u.Src[1:]), a, u.Tag)
 	}
-	// What is read is numbered behind one more state.
+	// PARAMs of tensors that are only read move up by one, since there is one more state.
 	inputs := map[*uop.UOp]Batched{}
 	for _, p := range order([]*uop.UOp{body}, batching{}.below) {
 		if n, is := p.Arg.(uop.Num); p.Op == uop.Param && is && int(n) >= a.States && p.Tag == nil {

@@ -10,7 +10,7 @@ import (
 	"polygrad/core/uop"
 )
 
-// While runs a step as long as a condition, a bool that is computed from the carry, is true. The step has no elements and keeps nothing.
+// While runs a step as long as a condition, a bool that is computed from the carry, is true. The step has no Elements and no Out.
 func While(step Step, condition *uop.UOp, carry []*uop.UOp) ([]*uop.UOp, error) {
 	if condition.DType != uop.Bool || condition.Size() != 1 || len(condition.Shape()) > 0 {
 		return nil, fmt.Errorf("the condition is %s of shape %s, expected a bool of shape ()", condition.DType.NumpyName(), condition.Shape())
@@ -26,8 +26,8 @@ func While(step Step, condition *uop.UOp, carry []*uop.UOp) ([]*uop.UOp, error) 
 	return (&while{step}).run(carry, reads), nil
 }
 
-// while is a loop with a condition, which is what its step keeps. As the arg of a CUSTOM_GRADIENT it has the rules of its derivatives: the
-// sources are the value, which is a vector of all floats of the carry, the initial carry, and what is read.
+// while is a loop with a condition, the only Out of its step. As the arg of a CUSTOM_GRADIENT it defines the derivatives: the sources are the value,
+// a vector of all floats of the final carry, then the initial carry, and the tensors that are read.
 type while struct{ step Step }
 
 func (l *while) run(carry, reads []*uop.UOp) []*uop.UOp {
@@ -35,7 +35,7 @@ func (l *while) run(carry, reads []*uop.UOp) []*uop.UOp {
 	return withRule(l, results, slices.Concat(carry, reads))
 }
 
-// withRule are results whose floats are parts of the value of a CUSTOM_GRADIENT.
+// withRule makes results differentiable by a rule: their floats become slices of the value of one CUSTOM_GRADIENT of the inputs.
 func withRule(rule gradient.Stated, results, inputs []*uop.UOp, more ...*uop.UOp) []*uop.UOp {
 	floats := places(results)
 	if len(floats) == 0 || !slices.ContainsFunc(inputs, isFloat) {
@@ -84,7 +84,7 @@ func (l *while) loop(carry, reads []*uop.UOp) []*uop.UOp {
 	return g.RepeatOn(arg, []*uop.UOp{g.Sink(nil, uop.ReadersFirst(writes)...)}, states, reads)[:len(carry)]
 }
 
-// params are the tensors of a REPEAT inside of it.
+// params are the PARAMs for the states and reads in the statements of a REPEAT, in their shapes.
 func params(g *uop.Graph, states, reads []*uop.UOp) []*uop.UOp {
 	all := slices.Concat(states, reads)
 	inside := make([]*uop.UOp, len(all))
@@ -98,7 +98,7 @@ func params(g *uop.Graph, states, reads []*uop.UOp) []*uop.UOp {
 func mustSubstitute(roots []*uop.UOp, at map[*uop.UOp]*uop.UOp) []*uop.UOp {
 	out, err := Substitute(roots, at)
 	if err != nil {
-		panic(err) // nothing is batched
+		panic(err) // only batching fails, and nothing is mapped
 	}
 	return out
 }
@@ -117,7 +117,7 @@ func (l *while) Gradient(_, _ *uop.UOp) []*uop.UOp {
 	return nil
 }
 
-// Tangent is a loop of the step and its tangent together, with the same condition.
+// Tangent runs the step and its tangent in one loop, with the same condition.
 func (l *while) Tangent(u *uop.UOp, tangents []*uop.UOp) (t *uop.UOp, known bool, err error) {
 	s := &l.step
 	n := len(s.Carry)
@@ -143,8 +143,8 @@ func orZeros(t, like *uop.UOp) *uop.UOp {
 	return t
 }
 
-// Switch gives the results of one of several branches, by its number: numbers out of range are those of the nearest branch. The others are not
-// computed. A branch is the results that it computes from inputs, placeholders that stand for the operands; all have the same types and shapes.
+// Switch gives the results of the branch with the number index, clamped to the branches there are. The other branches are not computed. A branch is a
+// list of results computed from inputs, placeholders for the operands; those of all branches have the same types and shapes.
 func Switch(index *uop.UOp, branches [][]*uop.UOp, inputs, operands []*uop.UOp) ([]*uop.UOp, error) {
 	if !index.DType.IsInt() || len(index.Shape()) > 0 {
 		return nil, fmt.Errorf("the index is %s of shape %s, expected an integer of shape ()", index.DType.NumpyName(), index.Shape())
@@ -175,8 +175,8 @@ func Switch(index *uop.UOp, branches [][]*uop.UOp, inputs, operands []*uop.UOp) 
 	return c.run(index, slices.Concat(operands, reads)), nil
 }
 
-// choice is one of several branches. As the arg of a CUSTOM_GRADIENT it has the rules of its derivatives: the sources are the value, which is
-// a vector of all results that are floats, the operands, and the index.
+// choice is a Switch. As the arg of a CUSTOM_GRADIENT it defines the derivatives: the sources are the value, a vector of all results that are floats,
+// then the operands, and the index.
 type choice struct {
 	inputs   []*uop.UOp
 	branches [][]*uop.UOp
@@ -187,7 +187,7 @@ func (c *choice) run(index *uop.UOp, operands []*uop.UOp) []*uop.UOp {
 	return withRule(c, c.loops(index, operands), operands, index)
 }
 
-// loops are loops that run once at most, one for each branch.
+// loops makes each branch a loop of at most one iteration, which runs if the index selects the branch.
 func (c *choice) loops(index *uop.UOp, operands []*uop.UOp) []*uop.UOp {
 	g, n := index.Graph(), int64(len(c.branches))
 	results := make([]*uop.UOp, c.results)

@@ -8,15 +8,15 @@ import (
 	"polygrad/core/uop"
 )
 
-// batchedGradient is the arg of a batched CUSTOM_GRADIENT. Its rule is that of the node for one element of the batch, batched when it
-// is asked for.
+// batchedGradient is the arg of a batched CUSTOM_GRADIENT. Its rule is that of the node for one element of the batch, which is batched when gradients
+// are asked for.
 type batchedGradient struct {
 	of     gradient.Stated
-	mapped uop.Flags // which sources have the axis of the batch
+	mapped uop.Flags // which sources are mapped
 	axis   *Axis     // of the batch, nil without a name
 }
 
-// customBatch keeps a function of elements as it is: its slopes have the shape of what comes in.
+// customBatch applies a pointwise function to sources with the batch axis, as its rule does not depend on the shape; others get a batchedGradient.
 func customBatch(b batching, u *uop.UOp) (*uop.UOp, error) {
 	of := u.Arg.(gradient.Stated)
 	mapped, src := make(uop.Flags, len(u.Src)), make([]*uop.UOp, len(u.Src))
@@ -43,14 +43,14 @@ func (a batchedGradient) Hash() uint64 { return 31*a.of.Hash() + a.mapped.Hash()
 
 func (a batchedGradient) String() string { return fmt.Sprintf("batched %s%s", a.of, a.mapped) }
 
-// Nodes are those that the rule for one element holds.
+// Nodes are the nodes of the rule for one element.
 func (a batchedGradient) Nodes(f func(u *uop.UOp)) {
 	if h, ok := a.of.(interface{ Nodes(f func(*uop.UOp)) }); ok {
 		h.Nodes(f)
 	}
 }
 
-// Tangent is that for one element, for all elements.
+// Tangent batches the tangent for one element.
 func (a batchedGradient) Tangent(u *uop.UOp, tangents []*uop.UOp) (t *uop.UOp, known bool, err error) {
 	rule, ok := a.of.(stated)
 	if !ok {
@@ -81,7 +81,7 @@ func (a batchedGradient) Linear() bool {
 	return ok && l.Linear()
 }
 
-// one is a placeholder for an element of the batch.
+// one is a placeholder for u in one element of the batch.
 func one(u *uop.UOp, mapped bool) *uop.UOp {
 	s := u.Shape()
 	if mapped {
@@ -90,7 +90,7 @@ func one(u *uop.UOp, mapped bool) *uop.UOp {
 	return Placeholder(u, u.DType, s)
 }
 
-// element is the node for one element of the batch, and what it and its sources stand for.
+// element is the node for one element of the batch, on placeholders; inputs are the batched tensors that the node and the placeholders stand for.
 func (a batchedGradient) element(u *uop.UOp) (node *uop.UOp, inputs map[*uop.UOp]Batched) {
 	src, inputs := make([]*uop.UOp, len(u.Src)), map[*uop.UOp]Batched{}
 	for i, s := range u.Src {
@@ -102,26 +102,26 @@ func (a batchedGradient) element(u *uop.UOp) (node *uop.UOp, inputs map[*uop.UOp
 	return node, inputs
 }
 
-// Shares reports whether the value of one element is that of its second source where the third one is computed anyway (schedule.Sharing): then
-// the value of all elements is, too.
+// Shares reports whether the value for one element is source 1 if the request computes source 2 anyway (schedule.Sharing): then so is the value of
+// the batch.
 func (a batchedGradient) Shares() bool {
 	s, ok := a.of.(interface{ Shares() bool })
 	return ok && s.Shares() && a.mapped[1] && a.mapped[2]
 }
 
-// late is a rule for one element with an expression that is made late (schedule.Late).
+// late is the arg of a CUSTOM_GRADIENT whose value becomes an expression when it is scheduled (schedule.Late).
 type late interface {
 	IsLate(u *uop.UOp, target uop.Target) bool
 	Late(u *uop.UOp, target uop.Target, made map[*uop.UOp][]*uop.UOp) *uop.UOp
 }
 
-// IsLate reports whether there is one for all elements.
+// IsLate reports whether the batched value becomes such an expression.
 func (a batchedGradient) IsLate(u *uop.UOp, target uop.Target) bool {
 	l, ok := a.of.(late)
 	return ok && l.IsLate(u, target) && a.mapped[1]
 }
 
-// Late is that expression. Nodes with the same sources have the same elements, so that what they share is made once.
+// Late batches the expression for one element. made has the placeholders by source, so that nodes with the same sources share their expressions.
 func (a batchedGradient) Late(u *uop.UOp, target uop.Target, made map[*uop.UOp][]*uop.UOp) *uop.UOp {
 	src, inputs := make([]*uop.UOp, len(u.Src)), map[*uop.UOp]Batched{}
 	for i, s := range u.Src {
@@ -143,7 +143,7 @@ func (a batchedGradient) Late(u *uop.UOp, target uop.Target, made map[*uop.UOp][
 	return a.batch(a.of.(late).Late(node, target, made), inputs, u.Shape()[0])
 }
 
-// Gradient is the rule for one element, for all elements. A source that all elements share gets the sum.
+// Gradient batches the rule for one element. The gradient of a source that all elements share is summed over the batch.
 func (a batchedGradient) Gradient(g, u *uop.UOp) []*uop.UOp {
 	size := u.Shape()[0]
 	node, inputs := a.element(u)
@@ -163,7 +163,7 @@ func (a batchedGradient) Gradient(g, u *uop.UOp) []*uop.UOp {
 	return found
 }
 
-// batch refuses the gradient where a rule uses what cannot be batched.
+// batch is v for all elements of the batch. It refuses the gradient if the rule uses an operation that cannot be batched.
 func (a batchedGradient) batch(v *uop.UOp, inputs map[*uop.UOp]Batched, size uop.Sint) *uop.UOp {
 	out, err := BatchAlong(a.axis, []*uop.UOp{v}, inputs, size)
 	if err != nil {
@@ -172,7 +172,7 @@ func (a batchedGradient) batch(v *uop.UOp, inputs map[*uop.UOp]Batched, size uop
 	return out[0].Whole(size)
 }
 
-// Expression is that for one element, for all elements; nil if Gradient has the rule.
+// Expression batches the expression for one element; it is nil if there is none, and Gradient is the rule.
 func (a batchedGradient) Expression(of []*uop.UOp) *uop.UOp {
 	d, ok := a.of.(gradient.Deferred)
 	if !ok {

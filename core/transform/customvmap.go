@@ -9,10 +9,10 @@ import (
 	"polygrad/core/uop"
 )
 
-// BatchRules are the rules that compute the results of a function for batches, one for each size and choice of arguments that are batched. A
-// rule is made when a batch asks for it: until it is known, the batch is that of the function as it is, and the rule is reported as missing.
+// BatchRules are the batching rules of a function, one for each batch size and choice of batched arguments. A rule is made when a batch needs it:
+// while it is missing, the operations of the function are batched, and the rule is reported as missing.
 type BatchRules struct {
-	// Host is what the caller makes a rule of.
+	// Host is the caller's function that computes a rule.
 	Host any
 
 	inputs, outputs []*uop.UOp
@@ -20,7 +20,7 @@ type BatchRules struct {
 	known           map[string]*batchRuleAt
 }
 
-// A MissingRule is the rule for a batch of a size, with the arguments that are batched.
+// A MissingRule is the rule for a batch of a size in which the arguments In are batched.
 type MissingRule struct {
 	Rules *BatchRules
 	Size  int64
@@ -32,7 +32,7 @@ func (m *MissingRule) key() string { return fmt.Sprint(m.Size, m.In) }
 // Known reports whether the rule has been stated.
 func (m *MissingRule) Known() bool { return m.Rules.known[m.key()] != nil }
 
-// Inputs are tensors of the types and shapes of the arguments of the rule, those that are batched along a first axis of the size of the batch.
+// Inputs are placeholders for the arguments of the rule; those that are batched have the batch as their first axis.
 func (m *MissingRule) Inputs() []*uop.UOp {
 	out := make([]*uop.UOp, len(m.In))
 	for i, u := range m.Rules.inputs {
@@ -48,8 +48,8 @@ func (m *MissingRule) shape(u *uop.UOp, batched bool) uop.Shape {
 	return prepend(uop.N(m.Size), u.Shape())
 }
 
-// Add states a rule: a function of the arguments as Inputs has them, which gives the results of the function, those with out for all elements
-// along a first axis of the size of the batch, the others as one for all elements.
+// Add states the rule: a function of arguments like Inputs that gives the results of the function. Results with out set have the batch as their first
+// axis; the others are the same for all elements.
 func (m *MissingRule) Add(rule Func, out []bool) error {
 	r := m.Rules
 	if len(rule.Inputs) != len(r.inputs) {
@@ -77,7 +77,7 @@ type batchRuleAt struct {
 	in, out []bool
 }
 
-// CustomVMap gives the results of a function for arguments. A batch of it is computed by rules that the host states when missing reports them.
+// CustomVMap applies a function to arguments. Batches of it are computed by rules, which the host states when missing reports them.
 func CustomVMap(f Func, host any, args []*uop.UOp, missing func(m *MissingRule)) ([]*uop.UOp, error) {
 	s, more, err := f.closed()
 	if err != nil {
@@ -104,13 +104,13 @@ func (r *BatchRules) at(size int64, in []bool, output int) *batchRuleAt {
 	return &batchRuleAt{Step{Reads: found.step.Reads, Out: found.step.Out[output : output+1]}, in, found.out[output : output+1]}
 }
 
-// A customVMap is the arg of the CUSTOM_GRADIENT of a result of a function with rules for batches. The sources are the value, the arguments, and
-// what else the body reads. Its gradient is that of the body.
+// A customVMap is the arg of the CUSTOM_GRADIENT of one result of a function with batching rules. The sources are the value, the arguments, and the
+// other tensors that the body reads. Its gradient is that of the body.
 type customVMap struct {
 	rules *BatchRules
 	body  Step // with one output
 	args  int
-	// rule is the rule for a batch, nil for that of the body. It may say that more arguments are batched than those in in.
+	// rule finds the rule for a batch; if it is nil, the body is batched. The rule may have more batched arguments than in.
 	rule func(size int64, in []bool) (*batchRuleAt, error)
 }
 
@@ -177,7 +177,7 @@ func (c *customVMap) batched(b batching, u *uop.UOp) (Batched, error) {
 	return Batched{rule.step.of(nodes[:c.args])[0], rule.out[0]}, nil
 }
 
-// Gradient is that of the body: rules say nothing of it.
+// Gradient is that of the body: batching rules do not define gradients.
 func (c *customVMap) Gradient(g, u *uop.UOp) []*uop.UOp {
 	seed := Placeholder(g, g.DType, g.Shape())
 	moving := places(c.body.Reads)
@@ -193,7 +193,7 @@ func (c *customVMap) Gradient(g, u *uop.UOp) []*uop.UOp {
 	return out
 }
 
-// Tangent is that of the body, and in a batch that of the rule.
+// Tangent is that of the body; in a batch it is that of the rule.
 func (c *customVMap) Tangent(u *uop.UOp, tangents []*uop.UOp) (t *uop.UOp, known bool, err error) {
 	sources := u.Src[1:]
 	moving, outside := make([]*uop.UOp, len(c.body.Reads)), false
@@ -214,15 +214,15 @@ func (c *customVMap) Tangent(u *uop.UOp, tangents []*uop.UOp) (t *uop.UOp, known
 	n := c.args
 	change := Step{Reads: slices.Concat(c.body.Reads[:n], stand, c.body.Reads[n:]), Out: found}
 	sources = slices.Concat(sources[:n], given, sources[n:])
-	if outside { // a rule reads nothing of that
+	if outside { // rules know no tensors from outside
 		change.Reads = slices.Concat(c.body.Reads[:n], stand, c.body.Reads[n:])
 		return change.of(sources)[0], true, nil
 	}
 	return (&customVMap{rules: c.rules, body: change, args: n + len(of), rule: c.tangentRule(of)}).node(sources), true, nil
 }
 
-// tangentRule gives the tangents of rules by some arguments: a tangent is batched as its argument is. Where tangents only are batched, as the
-// columns of a Jacobian, there is one value for all of them, and the tangents are those of the body.
+// tangentRule gives rules for tangents with respect to the arguments of, by JVP of the rules of c. A tangent is batched if its argument is. If only
+// tangents are batched, like the columns of a Jacobian, they share one value, and there is no rule: the body is batched.
 func (c *customVMap) tangentRule(of []int) func(size int64, in []bool) (*batchRuleAt, error) {
 	return func(size int64, in []bool) (*batchRuleAt, error) {
 		values, batched := in[:c.args], slices.Clone(in)

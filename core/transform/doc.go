@@ -1,8 +1,8 @@
 // Package transform has the transformations of functions: forward mode (JVP) and batching (Batch).
 //
-// A function is a graph: outputs that are computed from inputs, nodes that stand for its arguments. Transformations make graphs
-// of graphs and compute nothing, so they nest in any order, with one another and with core/gradient. Each is a table with a
-// rule for every operation that tensors are composed of; kernelOps lists the others.
+// A function is a graph: outputs that are computed from inputs, nodes that stand for its arguments. Transformations map graphs to graphs and compute
+// nothing, so they nest in any order, with one another and with core/gradient. Each is a table with a rule for every operation that tensors are
+// composed of; kernelOps lists the other operations.
 package transform
 
 import "polygrad/core/uop"

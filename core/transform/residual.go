@@ -8,16 +8,16 @@ import (
 	"polygrad/core/uop"
 )
 
-// The loop backwards of a scan needs values of each step. It has the carry before the step, and computes from it what is cheap. What is not is a
-// residual, which the forward loop stores: storing an element and loading it again takes the time of about storeCost operations on one.
-// Residuals that no derivative reads are dropped by the scheduler.
+// The backward loop of a scan needs values of each step. It recomputes the cheap ones from the carry before the step. The others are residuals, which
+// the forward loop stores: to store an element and load it again takes about as long as storeCost operations on one element. The scheduler drops
+// residuals that no derivative reads.
 const storeCost = 64
 
-// residuals are the nodes of a step that cost more to compute again than to store. Candidates are results of reductions, of functions with
-// gradients of their own, of loops with what these store, and of checkpointed functions, whose inside is computed again: that is what checkpoint
-// is for. A sum of candidates is stored in place of them.
+// residuals are the nodes of a step that cost more to recompute than to store. Candidates are the results of reductions, of functions with a gradient
+// rule, of inner loops together with their own residuals, and of checkpointed functions, whose inside is recomputed: that is what checkpoint is for.
+// Where candidates are only added up, the sum is stored in their place.
 func residuals(s *Step) (out []*uop.UOp) {
-	// The value of a function with a gradient of its own has no other derivative.
+	// A CUSTOM_GRADIENT is differentiated by its rule only, not through its value, which is source 0.
 	below := func(u *uop.UOp) []*uop.UOp {
 		if u.Op == uop.Repeat || u.Op == uop.CustomGradient {
 			return u.Src[1:]
@@ -69,8 +69,8 @@ func residuals(s *Step) (out []*uop.UOp) {
 	return out
 }
 
-// comparesOperand reports whether the derivative of a node compares its value with its operand: the maximum with the elements that equal it. If
-// only one of both were stored, they would be computed by different kernels, which may round differently.
+// comparesOperand reports whether the derivative of a node compares the node with its operand, as that of a maximum does to find the elements that
+// equal it. If only one of the two were stored, different kernels would compute them, and may round differently.
 func comparesOperand(u *uop.UOp) bool {
 	switch arg := u.Arg.(type) {
 	case uop.AxisReduce:
@@ -81,7 +81,8 @@ func comparesOperand(u *uop.UOp) bool {
 	return false
 }
 
-// candidates are what may be stored of a node, and whether it must be, as the rest is not to be computed again in any case.
+// candidates are the values of a node that may be stored. With recomputed they are stored at any cost: they are results of a checkpointed function,
+// whose inside is not to be computed once more for them.
 func candidates(u *uop.UOp, users []*uop.UOp) (parts []*uop.UOp, recomputed bool) {
 	switch {
 	case u.Op == uop.ReduceAxis, u.Op == uop.PrefixAxis, u.Op == uop.Result && !isFloat(u):
@@ -125,10 +126,10 @@ func sumOf(u *uop.UOp, users []*uop.UOp) *uop.UOp {
 	return v
 }
 
-// functions are the operations that take as long as several sums.
+// functions are the operations that cost as much as several additions.
 var functions = uop.Ops(uop.Exp2, uop.Log2, uop.Sin, uop.Sqrt, uop.Pow, uop.Reciprocal)
 
-// operationsOf is how many it takes to compute a value from what is known.
+// operationsOf is the number of operations that compute a value from the known ones.
 func operationsOf(u *uop.UOp, known map[*uop.UOp]bool) (n int64) {
 	for _, v := range order([]*uop.UOp{u}, func(v *uop.UOp) []*uop.UOp {
 		switch {
@@ -146,7 +147,7 @@ func operationsOf(u *uop.UOp, known map[*uop.UOp]bool) (n int64) {
 	return n
 }
 
-// operations is how many a node takes, roughly.
+// operations is a rough number of operations for one node.
 func operations(u *uop.UOp) (n int64) {
 	switch {
 	case u.Op == uop.ReduceAxis || u.Op == uop.PrefixAxis:

@@ -11,7 +11,7 @@ import (
 // A Func is a function as a graph: outputs that are computed from inputs, which are placeholders.
 type Func struct{ Inputs, Outputs []*uop.UOp }
 
-// closed are the function as a step that reads its inputs, and then all else that the outputs are computed from: more.
+// closed is the function as a step that reads its inputs and, behind them, the tensors that its outputs use from outside: more.
 func (f Func) closed() (s Step, more []*uop.UOp, err error) {
 	s = Step{Reads: slices.Clone(f.Inputs), Out: slices.Clone(f.Outputs)}
 	if more, err = s.closed(); err == nil {
@@ -20,7 +20,7 @@ func (f Func) closed() (s Step, more []*uop.UOp, err error) {
 	return s, more, err
 }
 
-// of are the results of a step that only reads.
+// of are the results of a step without carry and elements, for the given tensors as its Reads.
 func (s *Step) of(reads []*uop.UOp) []*uop.UOp {
 	at := make(map[*uop.UOp]*uop.UOp, len(reads))
 	for i, p := range s.Reads {
@@ -29,8 +29,8 @@ func (s *Step) of(reads []*uop.UOp) []*uop.UOp {
 	return mustSubstitute(s.Out, at)
 }
 
-// seeds are the floats among results, a placeholder for the gradient of each, and these gradients, which are parts of that of the value of
-// a CUSTOM_GRADIENT.
+// seeds are the floats among results, a placeholder for the gradient of each, and the gradients given: slices of g, the gradient of the value of a
+// CUSTOM_GRADIENT.
 func seeds(results []*uop.UOp, g *uop.UOp) (losses, placeholders, given []*uop.UOp) {
 	losses = chosen(results, places(results))
 	for _, u := range losses {
@@ -64,8 +64,8 @@ func isDot(u *uop.UOp) bool {
 	return v.Op == uop.Mul && v.Src[0].Base() != v.Src[1].Base() && uop.GroupMovement.Has(v.Src[0].Op) && uop.GroupMovement.Has(v.Src[1].Op)
 }
 
-// Checkpoint gives the results of a function for arguments. Its derivatives store the arguments and what the policy says, and compute the
-// rest again, in a part of the program that begins when the gradient of the results is known. The default policy is "".
+// Checkpoint applies a function to arguments. For its derivatives the arguments and the values that the policy selects are stored; the rest is
+// recomputed, in a part of the program that begins when the gradient of the results is known. "" is the default policy.
 func Checkpoint(f Func, policy string, args []*uop.UOp) ([]*uop.UOp, error) {
 	k := slices.IndexFunc(Policies, func(p Policy) bool { return p.Name == policy || policy == "" })
 	if k < 0 {
@@ -86,8 +86,8 @@ func Checkpoint(f Func, policy string, args []*uop.UOp) ([]*uop.UOp, error) {
 	return c.run(args), nil
 }
 
-// A checkpoint is the arg of the CUSTOM_GRADIENT of a function whose values are not stored. The sources are the value, the arguments and
-// what is stored.
+// A checkpoint is the arg of the CUSTOM_GRADIENT of a function whose values are recomputed for its derivatives. The sources are the value, the
+// arguments and the stored values.
 type checkpoint struct {
 	body   Step
 	policy Policy
@@ -124,7 +124,7 @@ func (c *checkpoint) Nodes(mark func(u *uop.UOp)) {
 	}
 }
 
-// Gradient is a loop of one step: its operands are complete before it begins, and nothing in it is one with what was computed before.
+// Gradient is a loop of one step: all operands are computed before it begins, and none of its nodes is identical to one that was computed before.
 func (c *checkpoint) Gradient(g, u *uop.UOp) []*uop.UOp {
 	losses, into, given := seeds(c.body.Out, g)
 	moving := places(c.body.Reads)
@@ -160,8 +160,8 @@ func (c *checkpoint) Tangent(u *uop.UOp, tangents []*uop.UOp) (t *uop.UOp, known
 	return joined((&checkpoint{body: joint, policy: c.policy}).run(reads)), true, nil
 }
 
-// CustomVJP gives the results of a function for arguments, with gradients that another function computes: from residuals, values that are
-// stored, and a cotangent for each result it computes a gradient for each argument of a floating type.
+// CustomVJP gives the results of a function with a rule for reverse mode: from residuals, values that are stored, and a cotangent for each result,
+// backward computes a gradient for each argument of a floating type.
 func CustomVJP(results, args, residuals []*uop.UOp, backward Func) ([]*uop.UOp, error) {
 	moving := places(args)
 	switch {
@@ -191,9 +191,8 @@ func alike(what string, found, like []*uop.UOp) error {
 	return nil
 }
 
-// A customVJP is the arg of the CUSTOM_GRADIENT of a function with a rule for reverse mode, whose transpose, at cotangents of 0, serves forward
-// mode. The sources are the value, the arguments, the
-// residuals, and what else the rule reads.
+// A customVJP is the arg of the CUSTOM_GRADIENT of a function with a rule for reverse mode, whose transpose, at cotangents of 0, serves forward mode.
+// The sources are the value, the arguments, the residuals, and the other tensors that the rule reads.
 type customVJP struct {
 	backward        Step
 	moving          []int // the arguments that have gradients
@@ -228,8 +227,8 @@ func (c *customVJP) Gradient(g, u *uop.UOp) []*uop.UOp {
 	return out
 }
 
-// CustomJVP gives the results of a function for arguments, with tangents that another function computes: from the arguments and a tangent
-// for each argument of a floating type, in which it is linear, it computes one for each result of a floating type.
+// CustomJVP gives the results of a function with a rule for forward mode: from the arguments and a tangent for each argument of a floating type,
+// tangent computes a tangent for each result of a floating type. It is linear in the tangents.
 func CustomJVP(results, args []*uop.UOp, tangent Func) ([]*uop.UOp, error) {
 	moving, floats := places(args), places(results)
 	switch {
@@ -248,8 +247,8 @@ func CustomJVP(results, args []*uop.UOp, tangent Func) ([]*uop.UOp, error) {
 	return withRule(&customJVP{tangent: s, moving: moving, args: len(args)}, results, args, more...), nil
 }
 
-// A customJVP is the arg of the CUSTOM_GRADIENT of a function with a rule for forward mode. The sources are the value, the arguments, and
-// what else the rule reads.
+// A customJVP is the arg of the CUSTOM_GRADIENT of a function with a rule for forward mode. The sources are the value, the arguments, and the other
+// tensors that the rule reads.
 type customJVP struct {
 	tangent Step
 	moving  []int // the arguments that have tangents
@@ -264,7 +263,7 @@ func (c *customJVP) String() string { return "custom_jvp" }
 
 func (c *customJVP) Nodes(mark func(u *uop.UOp)) { c.tangent.nodes(mark) }
 
-// reads are what the rule reads, with tangents of the arguments, nil for zeros.
+// reads are the tensors that the rule reads: the arguments, their tangents, where nil stands for zeros, and others.
 func (c *customJVP) reads(u *uop.UOp, tangents []*uop.UOp) []*uop.UOp {
 	args, more := u.Src[1:1+c.args], u.Src[1+c.args:]
 	given := make([]*uop.UOp, len(c.moving))
@@ -281,7 +280,7 @@ func (c *customJVP) Tangent(u *uop.UOp, tangents []*uop.UOp) (t *uop.UOp, known 
 	return joined(c.tangent.of(c.reads(u, tangents))), true, nil
 }
 
-// Gradient is the transpose of the rule, which is the same for all tangents.
+// Gradient is the transpose of the rule. The rule is linear, so the tangents at which it is transposed make no difference.
 func (c *customJVP) Gradient(g, u *uop.UOp) []*uop.UOp {
 	losses, into, given := seeds(c.tangent.Out, g)
 	found, err := gradient.OfSeveral(losses, c.tangent.Reads[c.args:c.args+len(c.moving)], into)

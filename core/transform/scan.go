@@ -10,11 +10,11 @@ import (
 	"polygrad/core/uop"
 )
 
-// A Step is the body of a loop as a graph. Its results are computed from placeholders: of the carry, of one element of each sequence, and
-// of what all iterations read.
+// A Step is the body of a loop as a graph. Its results are computed from placeholders: for the carry, for one element of each sequence, and for the
+// tensors that all iterations read.
 type Step struct {
 	Carry, Elements, Reads []*uop.UOp
-	// Next is the carry after the step, of the same types and shapes; Out are what the loop keeps of each iteration.
+	// Next is the carry after the step, of the same types and shapes; Out are the values of each iteration that the loop stacks.
 	Next, Out []*uop.UOp
 }
 
@@ -28,7 +28,7 @@ func (s *Step) nodes(f func(u *uop.UOp)) {
 	}
 }
 
-// check reports a carry that changes.
+// check reports a carry that changes its type or shape, and shapes that are not numbers.
 func (s *Step) check() error {
 	if len(s.Carry) != len(s.Next) {
 		return fmt.Errorf("the carry has %d tensors, and %d after a step", len(s.Carry), len(s.Next))
@@ -48,7 +48,7 @@ func (s *Step) check() error {
 	return nil
 }
 
-// closed adds what a step reads beside its placeholders to Reads, and returns the tensors that these stand for.
+// closed adds to Reads a placeholder for each tensor that the step uses from outside, and returns these tensors.
 func (s *Step) closed() (reads []*uop.UOp, err error) {
 	depends, stored, inputs := map[*uop.UOp]bool{}, map[*uop.UOp]bool{}, map[*uop.UOp]Batched{}
 	for _, p := range s.inputs() {
@@ -62,7 +62,7 @@ func (s *Step) closed() (reads []*uop.UOp, err error) {
 		switch {
 		case depends[u] || !stored[u] || at[u] != nil:
 		case uop.GroupMovement.Has(u.Op) && u.Src[0].Op != uop.Buffer && u.Src[0].Op != uop.Param:
-			read(u.Src[0]) // what it is a view of is smaller, or the same; a shaped buffer may be an argument
+			read(u.Src[0]) // read what a view is made from, which is smaller or of the same size; a reshaped buffer may be an argument
 		default:
 			p := Placeholder(u, u.DType, u.Shape())
 			at[u] = p
@@ -92,8 +92,8 @@ func (s *Step) closed() (reads []*uop.UOp, err error) {
 	return reads, nil
 }
 
-// Scan runs a step for each element of sequences, whose first axis has the given length, from their end with reverse. carry are the initial
-// values. The results are the carry after all steps, and what each of them kept, stacked in the order of the sequences.
+// Scan runs a step for each element of sequences along their first axis, which has the given length; with reverse from the last element to the first.
+// carry are the initial values. The results are the carry after all steps, and the Out of all steps, stacked in the order of the sequences.
 func Scan(step Step, length int64, reverse bool, carry, sequences []*uop.UOp) (last, kept []*uop.UOp, err error) {
 	reads, err := step.closed()
 	if err == nil {
@@ -106,15 +106,14 @@ func Scan(step Step, length int64, reverse bool, carry, sequences []*uop.UOp) (l
 	return last, kept, nil
 }
 
-// A scan is a loop over the elements of sequences. As the arg of a CUSTOM_GRADIENT it has the rules of its derivatives. The sources are the
-// value, which is a vector of all results that are floats, the initial carry, the sequences, what is read, and integers of the carry before
-// each step.
+// A scan is a loop over the elements of sequences. As the arg of a CUSTOM_GRADIENT it defines the derivatives. The sources are the value, a vector of
+// all results that are floats, then the initial carry, the sequences, the tensors that are read, and the saved values that are no floats.
 type scan struct {
 	step    Step
 	length  int64
 	reverse bool
-	// own is the number of results that are the caller's. The step keeps more for its derivatives: the carry that it begins with, and its
-	// residuals, which are nodes of the step. saved are their places among what the step keeps.
+	// own is the number of results that the caller gets. The step has more Out for its derivatives: the carry that it begins with, and its residuals,
+	// which are nodes of the step. saved are their indices in Out.
 	own       int
 	residuals []*uop.UOp
 	saved     []int
@@ -122,7 +121,7 @@ type scan struct {
 
 func isFloat(u *uop.UOp) bool { return u.DType.IsFloat() }
 
-// run gives the results with derivatives.
+// run gives the results, which are differentiable.
 func (l *scan) run(carry, sequences, reads []*uop.UOp) (last, kept []*uop.UOp) {
 	n := len(carry)
 	l.own = n + len(l.step.Out)
@@ -137,7 +136,7 @@ func (l *scan) run(carry, sequences, reads []*uop.UOp) (last, kept []*uop.UOp) {
 		l.saved = append(l.saved, k)
 	}
 	results := l.loop(carry, sequences, reads)
-	var whole []*uop.UOp // history that is no part of the value
+	var whole []*uop.UOp // saved values that are no floats, and so not in the value
 	for _, k := range l.saved {
 		if u := results[n+k]; !isFloat(u) {
 			whole = append(whole, u)
@@ -147,7 +146,7 @@ func (l *scan) run(carry, sequences, reads []*uop.UOp) (last, kept []*uop.UOp) {
 	return results[:n], results[n:l.own]
 }
 
-// places are those of floats.
+// places are the indices of the floats.
 func places(list []*uop.UOp) (at []int) {
 	for i, u := range list {
 		if isFloat(u) {
@@ -165,7 +164,7 @@ func chosen(list []*uop.UOp, at []int) []*uop.UOp {
 	return out
 }
 
-// joined are the elements of floats one after the other, in the least type that holds them all.
+// joined concatenates tensors, flattened, in the least type that holds them all.
 func joined(parts []*uop.UOp) *uop.UOp {
 	total, dt := int64(0), parts[0].DType
 	for _, p := range parts {
@@ -194,7 +193,7 @@ func joined(parts []*uop.UOp) *uop.UOp {
 	return out
 }
 
-// partsOf takes a vector of joined apart again.
+// partsOf splits a vector that joined made into tensors of the shapes and types of like.
 func partsOf(vector *uop.UOp, like []*uop.UOp) []*uop.UOp {
 	out := make([]*uop.UOp, len(like))
 	before := int64(0)
@@ -206,7 +205,7 @@ func partsOf(vector *uop.UOp, like []*uop.UOp) []*uop.UOp {
 	return out
 }
 
-// narrowed are some elements of a vector. They are taken of the part of a sum that has them, so that a constant is seen as such.
+// narrowed is g[from:to]. If g is a sum, it is sliced from the only term that is not 0 there, so that a constant is seen as such.
 func narrowed(g *uop.UOp, from, to int64) *uop.UOp {
 	switch {
 	case g.Op == uop.Add && isZero(g.Src[0], from, to):
@@ -222,7 +221,7 @@ func narrowed(g *uop.UOp, from, to int64) *uop.UOp {
 	return g.Shrink([]uop.Pair{{Lo: uop.N(from), Hi: uop.N(to)}})
 }
 
-// same is what all elements of a sequence are, of the shape of one, if the sequence is an expansion of one element, or of one number.
+// same is the common value of all elements of a sequence, in the shape of one element, if the sequence expands one element or one number.
 func same(sequence *uop.UOp) (element *uop.UOp, is bool) {
 	shape := sequence.Shape()[1:]
 	if u := sequence; u.Op == uop.Expand && u.Src[0].Shape()[0].IsNum(1) {
@@ -239,7 +238,7 @@ func same(sequence *uop.UOp) (element *uop.UOp, is bool) {
 	return u.Reshape(slices.Repeat(uop.ShapeOf(1), len(shape))).Expand(shape), true
 }
 
-// loop is the loop without derivatives.
+// loop is the loop as a REPEAT, without derivatives.
 func (l *scan) loop(carry, sequences, reads []*uop.UOp) []*uop.UOp {
 	states := slices.Concat(carry, l.blank())
 	if l.length == 0 {
@@ -283,7 +282,7 @@ func (l *scan) loop(carry, sequences, reads []*uop.UOp) []*uop.UOp {
 	results := g.RepeatOn(arg, []*uop.UOp{g.Sink(nil, writes...)}, states, slices.Concat(sequences, reads))
 	for i := range carry {
 		if values[i] == inside[i] {
-			results[i] = carry[i] // needs no loop
+			results[i] = carry[i] // does not change
 		}
 	}
 	return results
@@ -291,7 +290,7 @@ func (l *scan) loop(carry, sequences, reads []*uop.UOp) []*uop.UOp {
 
 func (s *Step) graph() *uop.Graph { return slices.Concat(s.inputs(), s.Next, s.Out)[0].Graph() }
 
-// blank are the sequences that the steps keep, before the first step.
+// blank are the stacked Out before the first step: zeros.
 func (l *scan) blank() []*uop.UOp {
 	out := make([]*uop.UOp, len(l.step.Out))
 	for i, u := range l.step.Out {
@@ -300,7 +299,7 @@ func (l *scan) blank() []*uop.UOp {
 	return out
 }
 
-// slot is the place of an element in a sequence.
+// slot is the slice of a sequence at an index, of size 1 along the first axis.
 func slot(sequence *uop.UOp, index uop.Sint) *uop.UOp {
 	s := sequence.Shape()
 	ps := make([]uop.Pair, len(s))
@@ -315,7 +314,7 @@ func element(sequence *uop.UOp, index uop.Sint) *uop.UOp {
 	return slot(sequence, index).Reshape(sequence.Shape()[1:])
 }
 
-// loopVariable is the name of the counter of a loop: loops in one another have different ones.
+// loopVariable is the name of the counter of a loop; nested loops have different names.
 func loopVariable(s *Step) string {
 	const name = "step"
 	deepest := 0
@@ -346,7 +345,7 @@ func (l *scan) String() string {
 
 func (l *scan) Nodes(mark func(u *uop.UOp)) { l.step.nodes(mark) }
 
-// operands are the sources of a CUSTOM_GRADIENT behind the value.
+// operands are the sources of a CUSTOM_GRADIENT behind its value.
 func (l *scan) operands(u *uop.UOp) (carry, sequences, reads []*uop.UOp) {
 	s, rest := &l.step, u.Src[1:]
 	n, m := len(s.Carry), len(s.Carry)+len(s.Elements)
@@ -356,8 +355,8 @@ func (l *scan) operands(u *uop.UOp) (carry, sequences, reads []*uop.UOp) {
 // like are tensors of the types and shapes of the results.
 func (l *scan) like() []*uop.UOp { return slices.Concat(l.step.Carry, l.blank()) }
 
-// history is the carry before each step, and its residuals: floats are parts of the value, and have derivatives, the others are the last
-// sources.
+// history are the saved values of all steps: the carry before each step, and the residuals. Floats are slices of the value, so that they have
+// derivatives; the others are the last sources.
 func (l *scan) history(u *uop.UOp) []*uop.UOp {
 	like := l.like()
 	floats := places(like)
@@ -374,8 +373,8 @@ func (l *scan) history(u *uop.UOp) []*uop.UOp {
 	return out
 }
 
-// Gradient is a loop in the other direction: its carry are the gradients of the carry, and the sums of those of what is read. Its step computes
-// values of the step again, from the carry and the residuals.
+// Gradient is a loop in the opposite direction. Its carry are the gradients of the carry, and the sums of the gradients of the tensors that are read.
+// Its step recomputes values of the forward step from the carry and the residuals.
 func (l *scan) Gradient(g, u *uop.UOp) []*uop.UOp {
 	carry, sequences, reads := l.operands(u)
 	s := &l.step
@@ -411,7 +410,7 @@ func (l *scan) Gradient(g, u *uop.UOp) []*uop.UOp {
 		switch {
 		case i < len(s.Next):
 			back.Carry, before = append(back.Carry, p), append(before, incoming[i])
-		case all && one.Base().Op == uop.ConstOp: // as of a sum of all that the steps kept
+		case all && one.Base().Op == uop.ConstOp: // e.g. the gradient of a sum over all steps
 			seeds[len(seeds)-1] = one
 		case all:
 			back.Reads, reads = append(back.Reads, p), append(reads, one)
@@ -426,7 +425,7 @@ func (l *scan) Gradient(g, u *uop.UOp) []*uop.UOp {
 		gradient.Refuse(err)
 	}
 	found = mustSubstitute(found, at)
-	into := make([]*uop.UOp, len(inputs)) // of the inputs of a step
+	into := make([]*uop.UOp, len(inputs)) // gradients of the inputs of a step
 	for k, i := range moving {
 		into[i] = found[k]
 	}
@@ -461,8 +460,7 @@ func (l *scan) Gradient(g, u *uop.UOp) []*uop.UOp {
 	return out
 }
 
-// isZero reports whether elements of a vector are zeros since they are outside of the parts that it is a sum of, as those of the gradient of
-// results that nothing uses.
+// isZero reports whether g[from:to] is 0 because g is a sum of padded terms of which none covers it, like the gradient of results that nothing uses.
 func isZero(g *uop.UOp, from, to int64) bool {
 	switch {
 	case g.Op == uop.Add:
@@ -477,7 +475,7 @@ func isZero(g *uop.UOp, from, to int64) bool {
 	return false
 }
 
-// Tangent is a loop of the step and its tangent together. tangents are those of the sources behind the value, nil for zeros.
+// Tangent runs the step and its tangent in one loop. tangents are those of the sources behind the value, nil for zeros.
 func (l *scan) Tangent(u *uop.UOp, tangents []*uop.UOp) (t *uop.UOp, known bool, err error) {
 	carry, sequences, reads := l.operands(u)
 	s := &l.step
@@ -504,8 +502,8 @@ func (l *scan) Tangent(u *uop.UOp, tangents []*uop.UOp) (t *uop.UOp, known bool,
 	return joined(slices.Concat(last[n:], kept)), true, nil
 }
 
-// joint has the placeholders of a step and of the tangents of its inputs, and adds the tangents to the tensors that they stand for: one for each
-// float of the carry, and those of the others that are not nil. moving are the placeholders of tangents by input.
+// joint is a step with the inputs of s and their tangents; it appends the tangents to carry, sequences and reads: one for each float of the carry,
+// and for each other float whose tangent is not nil. moving[i] is the placeholder for the tangent of input i.
 func (s *Step) joint(carry, sequences, reads *[]*uop.UOp, tangents []*uop.UOp) (joint Step, moving []*uop.UOp) {
 	joint = Step{Carry: slices.Clone(s.Carry), Elements: slices.Clone(s.Elements), Reads: slices.Clone(s.Reads)}
 	n, m := len(s.Carry), len(s.Carry)+len(s.Elements)
