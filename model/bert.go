@@ -14,7 +14,7 @@ type bert struct {
 
 	eps float64
 	act activation
-	// pooler and masked select the heads: the value of the whole row, and the logits of masked tokens.
+	// pooler and masked say which heads the model has: the pooled value of a row, and the logits of masked tokens.
 	pooler, masked bool
 }
 

@@ -15,7 +15,7 @@ import (
 type builder struct {
 	d     Definition
 	first []initializer
-	// supply gives the node of a name, in the shape that the formula asks for; nil for a new BUFFER.
+	// supply gives the node of a named buffer of a shape; without it, or if it gives nil, the builder makes a BUFFER.
 	supply func(name string, shape []int64) (*uop.UOp, error)
 	// stored is the type of the matrices, nil for float32.
 	stored *uop.DType
@@ -39,7 +39,7 @@ func must(u *uop.UOp, err error) *uop.UOp {
 	return u
 }
 
-// run writes the formulas of a family.
+// run runs the formulas of a family. The panic of a wrong formula becomes an error.
 func (b *builder) run(formulas func(b *builder) error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -76,7 +76,7 @@ func buildStored(e *exec.Executor, stored *uop.DType, formulas func(b *builder) 
 	return m, nil
 }
 
-// buffer makes a node of a shape.
+// buffer is the node of supply for the name what, or a new BUFFER.
 func (b *builder) buffer(what string, shape []int64) *uop.UOp {
 	return b.bufferOf(what, uop.Float32, shape)
 }
@@ -94,14 +94,14 @@ func (b *builder) bufferOf(what string, dt *uop.DType, shape []int64) *uop.UOp {
 	return b.d.Graph.NewBuffer(tensor.DeviceName, n, dt)
 }
 
-// declare names a node, which may be nil.
+// declare adds a named buffer to the definition; its node may be nil.
 func (b *builder) declare(role Role, name string, node *uop.UOp, shape ...int64) {
 	b.d.Variables = append(b.d.Variables, Variable{Name: name, Role: role, Shape: shape, Node: node})
 }
 
 func shaped(u *uop.UOp, shape []int64) *uop.UOp { return u.Reshape(uop.ShapeOf(shape...)) }
 
-// param names a parameter and its initializer; fill nil means zeros.
+// param declares a parameter with its initializer; a nil fill means zeros.
 func (b *builder) param(name string, fill func(data []float32), shape ...int64) *uop.UOp {
 	node := b.buffer(name, shape)
 	b.declare(Param, name, node, shape...)
@@ -111,7 +111,7 @@ func (b *builder) param(name string, fill func(data []float32), shape ...int64) 
 	return shaped(node, shape)
 }
 
-// weight names a parameter of shape (out, in) with random numbers.
+// weight declares a parameter of shape (out, in) with random initial values.
 func (b *builder) weight(name string, seed uint64, out, in int64) *uop.UOp {
 	return b.param(name, func(data []float32) { InitKaiming(seed, name, data, in) }, out, in)
 }
@@ -140,7 +140,7 @@ func (b *builder) output(name string, value *uop.UOp, shape ...int64) *uop.UOp {
 	return node.Store(value)
 }
 
-// supervised names input, output, and, with a loss, target and loss.
+// supervised declares the input and the output and, with a loss, the target and the loss.
 func (b *builder) supervised(x, output *uop.UOp, loss string, batch, in, out int64) {
 	b.declare(Input, "x", x, batch, in)
 	b.entry(EntryForward, "output", output, batch, out)
@@ -160,8 +160,8 @@ func (b *builder) supervised(x, output *uop.UOp, loss string, batch, in, out int
 	b.entry(EntryLoss, "loss", value, 1)
 }
 
-// once stores a value, and in the backward pass its gradient, in memory. Otherwise a matrix product would compute the activation or
-// norm again for each of its columns.
+// once materialises a value and, in the backward pass, its gradient. Fused into a matrix product, an activation or norm would be computed again for
+// each of its columns.
 func once(h *uop.UOp) *uop.UOp {
 	return must(tensor.ContiguousBackward(must(tensor.Contiguous(h))))
 }

@@ -9,8 +9,8 @@ import (
 	"polygrad/exec"
 )
 
-// cached runs a decoder over new tokens only: keys and values of earlier tokens lie in a cache. There is one program for each
-// chunk length; the position is a variable, so it serves any position.
+// cached runs a decoder over new tokens only, with a key-value cache of the earlier tokens. There is one program for each chunk length; the position
+// is a variable, so a program serves any position.
 type cached struct {
 	m *Instance
 	// g is a graph of its own: its buffers are bound to the memory of the model and of the generator.
@@ -32,7 +32,7 @@ type cached struct {
 	programs     map[int64]*program
 }
 
-// place is a node with its memory, which stays on a device that has its own.
+// place is a BUFFER with its host memory; on a device with memory of its own, the elements stay in array between runs.
 type place struct {
 	node  *uop.UOp
 	data  []float32
@@ -92,7 +92,7 @@ func newCached(m *Instance, rows int64) (*cached, error) {
 	for range c.size.layers {
 		c.keys, c.values = append(c.keys, next()), append(c.values, next())
 	}
-	// The logits are read after each run, by the program itself.
+	// The host reads the logits after each run, so they have no array that would keep them on the device.
 	c.logits = place{node: c.g.NewBuffer(tensor.DeviceName, rows*c.size.vocab, uop.Float32), data: c.memory.arrays[at]}
 	c.binds = append(c.binds, binding(c.logits.node, c.logits.data))
 	return c, nil
@@ -190,7 +190,7 @@ func (c *cached) program(n int64) (*program, error) {
 		return p, nil
 	}
 	if p != nil {
-		for _, b := range c.binds { // the other device reads the memory of the host
+		for _, b := range c.binds { // the other device reads the elements from the host
 			if b.Array == nil {
 				continue
 			}
@@ -283,7 +283,7 @@ func (c *cached) seen(p *program, m uop.Sint) *uop.UOp {
 	return must(tensor.Shrink(seen, []uop.Pair{{Lo: uop.N(0), Hi: uop.N(c.rows)}, {Lo: uop.N(0), Hi: uop.N(1)}, {Lo: uop.N(0), Hi: uop.N(n)}, {Lo: uop.N(0), Hi: m}}))
 }
 
-// remember writes x, (rows, heads, n, width), to a cache from a position on and returns the whole cache.
+// remember writes x, (rows, heads, n, width), to a cache from position start on, and returns the cache up to the end of x.
 func (c *cached) remember(cache place, x *uop.UOp, start uop.Sint, n int64) *uop.UOp {
 	part := func(u *uop.UOp, lo, hi uop.Sint) *uop.UOp {
 		u = shaped(u, []int64{c.rows, c.size.heads, c.slots, c.size.width})

@@ -101,7 +101,7 @@ func (b *builder) wholeSpan(batch, n, window int64) (s *span, x, positions *uop.
 	return s, x, positions
 }
 
-// whole is an input as int32.
+// whole casts an input to int32.
 func (b *builder) whole(input *uop.UOp, shape ...int64) *uop.UOp {
 	return must(tensor.Cast(shaped(input, shape), uop.Int32))
 }

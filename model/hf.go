@@ -25,9 +25,8 @@ type HFOptions struct {
 	Partial bool
 }
 
-// LoadHF makes a model from a Hugging Face config.json and its safetensors files. Numbers of any type become float32. The files
-// must have every parameter in its shape, and nothing else but what models of the family have beside it (hfNames). The model
-// types are the model types of hfFamilies.
+// LoadHF makes a model from a Hugging Face config.json and its safetensors files. Numbers of any type become float32. The files must have every
+// parameter in its shape, and no other tensors than those that hfNames knows to be unneeded. The model types are the keys of hfFamilies.
 func LoadHF(e *exec.Executor, config []byte, weights [][]byte, o HFOptions) (*Instance, error) {
 	var opened []weightFile
 	var notes []string
@@ -120,7 +119,7 @@ func (n *hfNames) fit(name string, shape, want []int64) bool {
 	return slices.Equal(shape, want)
 }
 
-// hfHeads are the prefixes of layers for tasks (classes, answers, rewards) on top of any family; the model is what is below.
+// hfHeads are the prefixes of task heads (classification, answers, rewards), which any family may have on top and which are not read.
 var hfHeads = []string{"classifier.", "score.", "qa_outputs.", "multiple_choice_head.", "v_head."}
 
 var (
@@ -236,7 +235,8 @@ func loadHF(e *exec.Executor, name, where string, config []byte, opened []weight
 // maxNotes is the number of tensors that an error names.
 const maxNotes = 3
 
-// loadFiles reads the parameters of files, which are there by the name where. What is missing or does not fit is an error, or, with partial, noted.
+// loadFiles reads the parameters from files; where names them in errors. A parameter that is missing or does not fit is an error, with partial a
+// note.
 func (m *Instance) loadFiles(where string, opened []weightFile, names *hfNames, partial bool) error {
 	note := func(format string, a ...any) { m.notes = append(m.notes, fmt.Sprintf(format, a...)) }
 	seen := map[string]bool{}

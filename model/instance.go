@@ -14,9 +14,9 @@ import (
 // ErrFreed is the error of an instance that is used after Free.
 var ErrFreed = errors.New("the instance was freed")
 
-// Buffer is a named buffer of an instance. Data stays at one address until Free. A device with memory of its own may have newer elements than
-// Data and Grad (but of outputs), until Instance.Read or Share; what a program changes in Data it writes by Instance.Write, before the first run
-// or after Share.
+// Buffer is a named buffer of an instance. Data stays at one address until Free. A device with memory of its own may have newer elements than Data
+// and Grad, except for outputs, until Instance.Read or Share. Elements are changed by Instance.Write; Data may be written directly only before the
+// first run and after Share.
 type Buffer struct {
 	Name  string
 	Role  Role
@@ -31,7 +31,7 @@ type Buffer struct {
 	given bool
 }
 
-// saved reports whether the contents belong to the model.
+// saved reports whether the contents are saved with the model.
 func (b *Buffer) saved() bool { return b.Role == Param || b.Role == Aux || b.given }
 
 // Instance is a model with its memory. Its methods may be called from any goroutine; calls are serialized.
@@ -68,7 +68,7 @@ type entry struct {
 	sink *uop.UOp
 	run  *exec.Step
 	grad *exec.Step
-	// train is a whole step of the optimizer, on a device with memory of its own.
+	// train is one program for the loss, its gradients and the optimizer's update, on a device with memory of its own.
 	train *exec.Step
 	// updated are the buffers of train beside those of the model and the gradients.
 	updated map[*uop.UOp]*resident
@@ -77,7 +77,7 @@ type entry struct {
 	unused []*Buffer
 }
 
-// New allocates a definition, all zeros.
+// New makes an instance of a definition. All buffers are zero.
 func New(d *Definition, e *exec.Executor) (*Instance, error) {
 	m := &Instance{exec: e, g: d.Graph, named: map[string]*Buffer{}}
 	var plain, others []Variable
@@ -201,7 +201,7 @@ func (m *Instance) SetExecutor(e *exec.Executor) error {
 		en.run, en.grad, en.train = nil, nil, nil
 	}
 	m.training.step = nil
-	clear(m.training.gradOf) // programs that are compiled later write buffers of their own
+	clear(m.training.gradOf) // programs that are compiled later make buffers of their own
 	return nil
 }
 

@@ -16,9 +16,9 @@ import (
 //	interface: u32 name, u8 role, 3 zero bytes, u32 node, u16 ndim, u16 0, i64 per size
 //	entries: u32 name, u32 node
 //
-// A loop is a REPEAT (name of its variable; count, states, number of the state that it lasts for) of a SINK of statements, which are SINKs of
-// ASSIGNs, states, and what they read. In statements PARAMs (number, elements) stand for these. A bound of a SHRINK that moves with
-// the variable is inLoop in the list of bounds, and a source behind the tensor.
+// A loop is a REPEAT (name of its variable; count, number of states, condition, as in uop.RepeatArg) of a SINK of statements, which are SINKs of
+// ASSIGNs, then the states, and the tensors that are only read. In statements, PARAMs (index, elements) stand for these operands. A bound of a SHRINK
+// that depends on the variable is inLoop in the list of bounds, and a source behind the tensor.
 const (
 	irMagic   = "PGIR"
 	irVersion = 1
@@ -44,7 +44,7 @@ const (
 	argRange
 	argVar
 	argInvalid
-	argLoop // not in files of others
+	argLoop // not in files of other writers
 )
 
 // irArg is the arg of a node; kind selects the fields that count.

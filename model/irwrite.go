@@ -27,7 +27,7 @@ type irWriter struct {
 	index  map[*uop.UOp]int
 	texts  map[string]uint32
 	unique map[*uop.UOp]int64 // files count UNIQUEs from 0
-	loops  int                // how many loops the node is in
+	loops  int                // the number of loops around the current node
 }
 
 func (w *irWriter) write(d *Definition) ([]byte, error) {

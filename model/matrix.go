@@ -9,10 +9,9 @@ import (
 	"polygrad/core/uop"
 )
 
-// storages are the data types of a language model's matrices. In float32 they are ordinary parameters. The others take less
-// memory, and less time where reading weights dominates: float16 and bfloat16 round; int8 holds w as q * s with one scale
-// factor s for each output of the layer, the greatest |w| of that output
-// / 127, so the error of a weight is at most s / 2.
+// storages are the data types of a language model's matrices. In float32 they are ordinary parameters. The others take less memory, and less time
+// where reading weights dominates: float16 and bfloat16 round; int8 holds w as q * s with one scale factor s for each output of the layer, the
+// greatest |w| of that output / 127, so the error of a weight is at most s / 2.
 var storages = map[string]*uop.DType{"float32": uop.Float32, "float16": uop.Float16, "bfloat16": uop.BFloat16, "int8": uop.Int8}
 
 // storage is the data type of a name, nil for float32.

@@ -9,11 +9,11 @@ import (
 	"polygrad/exec"
 )
 
-// resident is memory of the host whose elements stay on a device with memory of its own between runs.
+// resident is host memory whose elements stay on a device with memory of its own between runs.
 type resident struct {
 	data  []float32
 	array *exec.Array
-	// shared: the program may read and write the host's memory at any time, so each run copies it to the device, and back what it writes.
+	// shared: the caller may read and write the host memory at any time, so each run copies it to the device and copies back what it has written.
 	shared bool
 }
 
@@ -21,7 +21,7 @@ func newResident(data []float32) *resident {
 	return &resident{data: data, array: exec.NewArray(4*int64(len(data)), true)}
 }
 
-// bind gives a node the memory.
+// bind binds a BUFFER to the memory.
 func (r *resident) bind(node *uop.UOp) exec.Binding {
 	b := exec.Binding{Buffer: node, Ptr: unsafe.Pointer(unsafe.SliceData(r.data)), Bytes: 4 * int64(len(r.data))}
 	if !r.shared {
@@ -38,7 +38,7 @@ func (r *resident) read() error {
 	return r.array.Read(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(r.data))), 4*len(r.data)))
 }
 
-// written notes that the host has written the memory, after read or all of it.
+// written records that the host has the newest elements: after read, or after overwriting all of them.
 func (r *resident) written() { r.array.Written() }
 
 func (r *resident) free() {
@@ -58,8 +58,8 @@ func (m *Instance) Write(b *Buffer, from []float32) error {
 	})
 }
 
-// Share makes Data of a buffer what programs of the instance read and write from now on, on all devices: the caller may use it at any time
-// between calls. A device with memory of its own copies it for each run.
+// Share makes the programs of the instance read and write Data of a buffer from now on, on all devices: the caller may use it at any time between
+// calls. A device with memory of its own copies it for each run.
 func (m *Instance) Share(b *Buffer) error {
 	return m.use("Share", b, func() {
 		b.data.shared = true
@@ -76,7 +76,7 @@ func (m *Instance) ShareGrad(b *Buffer) error {
 	})
 }
 
-// use runs a function when the host has the elements of a buffer.
+// use copies the newest elements of a buffer to the host and then runs f.
 func (m *Instance) use(fn string, b *Buffer, f func()) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -94,7 +94,7 @@ func (m *Instance) use(fn string, b *Buffer, f func()) error {
 	return nil
 }
 
-// readAll copies what the instance has on a device to the host. host: its elements are there only, from now on.
+// readAll copies to the host all elements of which the device has newer ones. With host, the copies on the device are no longer valid.
 func (m *Instance) readAll(host bool) error {
 	all := slices.Concat(m.training.moments[0], m.training.moments[1])
 	for _, b := range m.buffers {

@@ -141,8 +141,8 @@ func (m *Instance) trainStep(feeds []Feed) (float32, error) {
 	return loss, t.step.Run(binds, nil)
 }
 
-// trainOnDevice runs the loss, its gradients and the optimizer as one program, on a device with memory of its own: the parameters, what the
-// optimizer knows of each and the gradients stay there.
+// trainOnDevice runs the loss, its gradients and the optimizer as one program, on a device with memory of its own: parameters, moments and gradients
+// stay there.
 func (m *Instance) trainOnDevice(feeds []Feed) (float32, error) {
 	e, err := m.trainable(m.lossFor(feeds))
 	if err == nil && e.train == nil {
@@ -189,7 +189,7 @@ func (m *Instance) trainable(name string) (*entry, error) {
 	return e, m.needGrads()
 }
 
-// clearUnused makes the gradients 0 that no program computes.
+// clearUnused zeroes the gradients of the parameters that the loss does not use.
 func (m *Instance) clearUnused(e *entry) {
 	for _, p := range e.unused {
 		clear(p.Grad)
@@ -337,14 +337,14 @@ func (t *training) scalars() {
 	})
 }
 
-// buffer makes a buffer bound to memory in a map.
+// buffer makes a BUFFER and records its memory in a map.
 func (m *Instance) buffer(in map[*uop.UOp]*resident, r *resident) *uop.UOp {
 	b := m.g.NewBuffer(tensor.DeviceName, int64(len(r.data)), uop.Float32)
 	in[b] = r
 	return b
 }
 
-// onHost is memory that programs read and write in place, or that is copied for each run.
+// onHost is host memory that programs read and write in place; a device with memory of its own copies it for each run.
 func onHost(data []float32) *resident { return &resident{data: data, shared: true} }
 
 // update are the ASSIGNs of the optimizer to parameters and their moments, with their gradients and the scalars.

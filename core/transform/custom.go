@@ -8,8 +8,8 @@ import (
 	"polygrad/core/uop"
 )
 
-// batchedGradient is the arg of a batched CUSTOM_GRADIENT. Its rule is that of the node for one element of the batch, which is batched when gradients
-// are asked for.
+// batchedGradient is the arg of a batched CUSTOM_GRADIENT. Its rule is that of the node for one element of the batch, which is batched when a
+// derivative is asked for.
 type batchedGradient struct {
 	of     gradient.Stated
 	mapped uop.Flags // which sources are mapped
