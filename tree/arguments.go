@@ -12,7 +12,7 @@ import (
 	"polygrad"
 )
 
-// A list is trees as one list of tensors.
+// trees are several trees, flattened to one list of tensors.
 type trees struct {
 	structures []*structure
 	sizes      []int
@@ -49,7 +49,7 @@ func flatten(parts ...named) (*trees, error) {
 	return t, nil
 }
 
-// build are trees of tensors.
+// build makes the trees with other tensors.
 func (t *trees) build(tensors []*polygrad.Tensor) []reflect.Value {
 	next := func() *polygrad.Tensor {
 		x := tensors[0]
@@ -63,19 +63,19 @@ func (t *trees) build(tensors []*polygrad.Tensor) []reflect.Value {
 	return out
 }
 
-// as is a value as a tree.
+// as converts a reflected value to a tree.
 func as[T any](v reflect.Value) (tree T) {
 	reflect.ValueOf(&tree).Elem().Set(v)
 	return tree
 }
 
-// like is the tree number i of other tensors, some of which may be missing.
+// like is tree i with other tensors, some of which may be nil.
 func (t *trees) like(i int, tensors []*polygrad.Tensor) reflect.Value {
 	one := &trees{structures: t.structures[i : i+1]}
 	return one.build(tensors)[0]
 }
 
-// numbers are those of the tensors of the first tree, which are of floating types.
+// numbers are the numbers of the tensors of the first tree, which must be of floating types.
 func (t *trees) numbers() ([]int, error) {
 	if t.sizes[0] == 0 {
 		return nil, errors.New("params: has no tensor, expected one or more to differentiate by")
@@ -91,7 +91,7 @@ func (t *trees) numbers() ([]int, error) {
 
 func isFloat(x *polygrad.Tensor) bool { return strings.Contains(string(x.DType()), "float") }
 
-// function is a function of tensors that calls f on trees like these. The results are found when it is called.
+// function is a function of tensors that calls f on trees like these. When it is called, it stores the flattened results in results.
 func (t *trees) function(f func(in []reflect.Value) ([]named, error), results **trees) polygrad.Function {
 	return func(args ...*polygrad.Tensor) ([]*polygrad.Tensor, error) {
 		made, err := f(t.build(args))
@@ -105,7 +105,7 @@ func (t *trees) function(f func(in []reflect.Value) ([]named, error), results **
 	}
 }
 
-// sameAs reports how a tree differs from another one: in what is static, or where its tensors are.
+// sameAs is an error unless the trees have their tensors in the same places as other.
 func (t *trees) sameAs(other *trees, found, like string) error {
 	if !slices.Equal(t.names, other.names) {
 		return fmt.Errorf("%s has the tensors %v, expected %v as %s", found, t.names, other.names, like)
@@ -113,7 +113,7 @@ func (t *trees) sameAs(other *trees, found, like string) error {
 	return nil
 }
 
-// sameStatic compares what is static in two trees.
+// sameStatic is an error if the static values of two trees differ.
 func sameStatic[T any](name string, a, b *T, found, like string) error {
 	texts := [2]strings.Builder{}
 	for i, tree := range []*T{a, b} {
@@ -139,14 +139,14 @@ func (e *Error) Error() string { return "polygrad: tree." + e.Function + ": " + 
 // Unwrap gives the error of what the function called.
 func (e *Error) Unwrap() error { return e.Err }
 
-// called are the functions of package polygrad that functions of this package call, where they have other names.
+// called are the functions of package polygrad that functions of this package call, if their names differ.
 var called = map[string]string{
 	"ValueAndGrad": "Grad", "ValueAndGradAux": "Grad", "Linearize": "JVP", "HVP": "JVP", "VMap": "VMapWith", "Jit": "Compile|Step.Run",
 }
 
 var places = regexp.MustCompile(`\b(argument|input|result|tensor|carry\[|init\[|sequences\[) ?(\d+)\]?`)
 
-// fail is an error of a function, in which numbers of tensors are names. An error of the function that was given, made by this package, stays.
+// fail makes an error of a function, with names in place of the numbers of tensors. An Error that the given function returned stays.
 func fail(who string, err error, args, results *trees) error {
 	if err == nil {
 		return nil

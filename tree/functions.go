@@ -22,7 +22,7 @@ func Leaves[T any](tree T) ([]*Tensor, error) {
 	return t.tensors, nil
 }
 
-// Map returns a tree of f of the tensors of trees that are alike: those at one place of each.
+// Map applies f to the tensors at the same place of trees that have the same structure, and returns the tree of the results.
 func Map[T any](f func(xs ...*Tensor) *Tensor, first T, more ...T) (out T, err error) {
 	if f == nil {
 		return out, fail("Map", errNil, nil, nil)
@@ -47,8 +47,8 @@ func Map[T any](f func(xs ...*Tensor) *Tensor, first T, more ...T) (out T, err e
 	return as[T](all[0].build(made)[0]), nil
 }
 
-// Grad returns the function that computes the gradients of f, a loss, by params: a tree like these. The loss is a scalar of a floating type, and so are
-// the tensors of params. A tensor that is in two places has a gradient for each.
+// Grad returns a function that computes the gradients of f, a loss, with respect to params, as a tree like params. The loss must be a scalar of a
+// floating type, and all tensors of params must be of floating types. A tensor that is in two places has a gradient for each.
 func Grad[P, D any](f func(params P, data D) (*Tensor, error)) func(params P, data D) (P, error) {
 	both := valueAndGrad("Grad", withoutAux(f))
 	return func(params P, data D) (P, error) {
@@ -57,7 +57,7 @@ func Grad[P, D any](f func(params P, data D) (*Tensor, error)) func(params P, da
 	}
 }
 
-// ValueAndGrad is Grad for a function that also returns the loss.
+// ValueAndGrad is Grad, but its function also returns the loss.
 func ValueAndGrad[P, D any](f func(params P, data D) (*Tensor, error)) func(params P, data D) (*Tensor, P, error) {
 	both := valueAndGrad("ValueAndGrad", withoutAux(f))
 	return func(params P, data D) (*Tensor, P, error) {
@@ -66,7 +66,7 @@ func ValueAndGrad[P, D any](f func(params P, data D) (*Tensor, error)) func(para
 	}
 }
 
-// ValueAndGradAux is ValueAndGrad of a function that returns more beside the loss, which comes back with it.
+// ValueAndGradAux is ValueAndGrad for a function that returns another value beside the loss, which the result returns, too.
 func ValueAndGradAux[P, D, A any](f func(params P, data D) (*Tensor, A, error)) func(params P, data D) (*Tensor, A, P, error) {
 	return valueAndGrad("ValueAndGradAux", f)
 }
@@ -110,7 +110,7 @@ func valueAndGrad[P, D, A any](who string, f func(P, D) (*Tensor, A, error)) fun
 	}
 }
 
-// call1 makes a function of tensors of a function of one tree.
+// call1 makes a function of reflected trees, with named results, of a function of one tree.
 func call1[P, R any](f func(P) (R, error)) func(v []reflect.Value) ([]named, error) {
 	return func(v []reflect.Value) ([]named, error) {
 		result, err := f(as[P](v[0]))
@@ -125,13 +125,13 @@ func call2[P, D, R any](f func(P, D) (R, error)) func(v []reflect.Value) ([]name
 	}
 }
 
-// call is a function of trees as one of tensors, with its arguments, and with its results once it has been called.
+// call is a function of trees as a function of tensors, with its arguments and, once it has been called, its results.
 type call struct {
 	f       polygrad.Function
 	in, out *trees
 }
 
-// ofTensors makes a function of trees of a transformation of a function of tensors. Errors are those of who.
+// ofTensors applies a transformation of functions of tensors to a function of trees. Errors are those of who.
 func ofTensors[P, D, R, T any](who string, f func(P, D) (R, error), transform func(c *call) (T, error)) func(P, D) (T, error) {
 	return func(params P, data D) (made T, err error) {
 		c := &call{}
@@ -147,13 +147,13 @@ func ofTensors[P, D, R, T any](who string, f func(P, D) (R, error), transform fu
 	}
 }
 
-// JVP returns f of primals, and how the result changes to first order if the primals change by tangents, a tree like them (forward mode). Tangents of
+// JVP returns f(primals), and how it changes to first order if the primals change by tangents, a tree like primals (forward mode). Tangents of
 // tensors that are not of floating types may be nil.
 func JVP[P, R any](f func(P) (R, error), primals, tangents P) (value, change R, err error) {
 	return linearizeAt("JVP", f, primals, tangents)
 }
 
-// Linearize returns f of primals, and the linear function from their tangents to those of the result, which does not call f.
+// Linearize returns f(primals), and a linear function from tangents of primals to tangents of the result, which does not call f again.
 func Linearize[P, R any](f func(P) (R, error), primals P) (value R, linear func(tangents P) (R, error), err error) {
 	return linearize("Linearize", f, primals)
 }
@@ -185,8 +185,8 @@ func linearize[P, R any](who string, f func(P) (R, error), primals P) (value R, 
 	return as[R](out.build(values)[0]), linear, nil
 }
 
-// VJP returns f of primals, and the function from a cotangent, a tree like the result, to the gradients by primals, which does not call f (reverse
-// mode). Tensors that are not of floating types have nil in the gradients; their cotangents may be nil.
+// VJP returns f(primals), and a function from a cotangent, a tree like the result, to the gradients with respect to primals, which does not call f
+// again (reverse mode). Gradients of tensors that are not of floating types are nil; their cotangents may be nil.
 func VJP[P, R any](f func(P) (R, error), primals P) (value R, pullback func(cotangent R) (P, error), err error) {
 	const who = "VJP"
 	var in, out *trees
@@ -216,15 +216,15 @@ func VJP[P, R any](f func(P) (R, error), primals P) (value R, pullback func(cota
 	return as[R](out.build(values)[0]), pullback, nil
 }
 
-// paired are the tangents or cotangents for other tensors, of the same shapes and types; those of tensors that are not of floating types are not
-// looked at.
+// paired are the tangents or cotangents of the tensors of with, which must have their shapes and types. For tensors that are not of floating types
+// they are zeros, whatever the tree has.
 func paired[T any](what string, tree *T, with *trees) ([]*Tensor, error) {
 	t, err := flatten(of(what, tree))
 	if err != nil {
 		return nil, err
 	}
 	list, rest := make([]*Tensor, len(with.tensors)), 0
-	path := func(name string) string { // without that of the argument
+	path := func(name string) string { // without the name of the argument
 		for i, r := range name {
 			if r == '.' || r == '[' {
 				return name[i:]
@@ -256,15 +256,14 @@ func paired[T any](what string, tree *T, with *trees) ([]*Tensor, error) {
 	return list, nil
 }
 
-// Axes are the axes along which the elements of a batch lie, for each argument and the result of a function: an int for all tensors of a tree,
-// polygrad.Unmapped for what is the same for all elements, nil for 0, or a struct, map or slice of these like the tree. Name is that of the axis, for
-// polygrad.Along.
+// Axes are the batch axes of the arguments and of the result of a function: an int for all tensors of a tree, polygrad.Unmapped for what is the same
+// for all elements, nil for 0, or a struct, map or slice of these like the tree. Name is the name of the batch axis, for polygrad.Along.
 type Axes struct {
 	Params, Data, Result any
 	Name                 string
 }
 
-// VMap returns the function that computes f for all elements of a batch at once.
+// VMap returns a function that computes f for all elements of a batch at once.
 func VMap[P, D, R any](f func(params P, data D) (R, error), axes Axes) func(params P, data D) (R, error) {
 	return ofTensors("VMap", f, func(c *call) (result R, err error) {
 		var starts []int
@@ -286,13 +285,13 @@ func VMap[P, D, R any](f func(params P, data D) (R, error), axes Axes) func(para
 	})
 }
 
-// JacFwd returns the function that computes the Jacobian of f by params in forward mode: a tree like these, of tensors of the shape of the result of f
-// followed by that of the tensor of params. It suits functions with fewer params than results.
+// JacFwd returns a function that computes the Jacobian of f with respect to params in forward mode: a tree like params, whose tensors have the shape
+// of the result of f followed by that of the tensor of params. It suits functions with fewer elements in params than in the result.
 func JacFwd[P, D any](f func(params P, data D) (*Tensor, error)) func(params P, data D) (P, error) {
 	return jacobian("JacFwd", polygrad.JacFwd, f)
 }
 
-// JacRev is JacFwd in reverse mode, for functions with fewer results than params.
+// JacRev is JacFwd in reverse mode. It suits functions with fewer elements in the result than in params.
 func JacRev[P, D any](f func(params P, data D) (*Tensor, error)) func(params P, data D) (P, error) {
 	return jacobian("JacRev", polygrad.JacRev, f)
 }
@@ -311,8 +310,8 @@ func jacobian[P, D any](who string, transform func(f polygrad.Function, argnums 
 	})
 }
 
-// Hessian returns the function that computes the second derivatives of f, a loss, by params: for each tensor of params, by its name as in ".Layers[0].W",
-// a tree like params, of tensors of the shape of that tensor followed by that of the other one.
+// Hessian returns a function that computes the second derivatives of f, a loss, with respect to params. For each tensor of params, by its name such
+// as ".Layers[0].W", there is a tree like params, whose tensors have the shape of the named tensor followed by their own.
 func Hessian[P, D any](f func(params P, data D) (*Tensor, error)) func(params P, data D) (map[string]P, error) {
 	return ofTensors("Hessian", f, func(c *call) (map[string]P, error) {
 		numbers, err := c.in.numbers()
@@ -335,8 +334,8 @@ func Hessian[P, D any](f func(params P, data D) (*Tensor, error)) func(params P,
 	})
 }
 
-// EvalShape returns the shapes and types of the tensors that f returns, by their names as in ".Layers[0].W"; "" is that of a tensor alone. f is called
-// once and nothing is computed.
+// EvalShape returns the shapes and types of the tensors that f returns, by their names such as ".Layers[0].W"; if the result is a tensor, its name is
+// "". It calls f once and computes nothing.
 func EvalShape[P, D, R any](f func(params P, data D) (R, error), params P, data D) (map[string]polygrad.Spec, error) {
 	return ofTensors("EvalShape", f, func(c *call) (map[string]polygrad.Spec, error) {
 		found, err := polygrad.EvalShape(c.f, c.in.tensors...)
@@ -351,7 +350,7 @@ func EvalShape[P, D, R any](f func(params P, data D) (R, error), params P, data 
 	})(params, data)
 }
 
-// HVP returns the product of the second derivatives of f, a loss, by params, with vectors, a tree like params. The Hessian is not computed.
+// HVP returns the product of the Hessian of f, a loss, with respect to params and vectors, a tree like params. It does not compute the Hessian.
 func HVP[P, D any](f func(params P, data D) (*Tensor, error), params P, data D, vectors P) (product P, err error) {
 	grad := Grad(f)
 	_, product, err = linearizeAt("HVP", func(params P) (P, error) { return grad(params, data) }, params, vectors)
@@ -366,7 +365,7 @@ func linearizeAt[P, R any](who string, f func(P) (R, error), primals, tangents P
 	return value, change, err
 }
 
-// Checkpoint returns f, whose derivatives compute it again instead of storing what its results are computed from: see polygrad.Checkpoint.
+// Checkpoint returns f with derivatives that recompute intermediate values instead of storing them: see polygrad.Checkpoint.
 func Checkpoint[P, D, R any](f func(params P, data D) (R, error), policy string) func(params P, data D) (R, error) {
 	return ofTensors("Checkpoint", f, func(c *call) (result R, err error) {
 		found, err := polygrad.Checkpoint(c.f, policy)(c.in.tensors...)

@@ -8,7 +8,7 @@ import (
 	"polygrad"
 )
 
-// Jitted is a function that is compiled once for each kind of its arguments: see Jit. Any goroutine may call it.
+// Jitted is a function that is compiled once for each kind of arguments: see Jit. It may be called from any goroutine.
 type Jitted[P, D, R any] struct {
 	f        func(P, D) (R, error)
 	mu       sync.Mutex
@@ -21,17 +21,17 @@ type program struct {
 	results *trees
 }
 
-// CacheInfo is how often a program was found and compiled, and how many there are.
+// CacheInfo counts the calls that found a program, those that compiled one, and the programs there are.
 type CacheInfo struct{ Hits, Misses, Size int }
 
-// Jit returns a compiled version of f: Call compiles f for the shapes and types of the tensors in its arguments and for all else in them, which is
-// static (numbers, strings, bools), and runs the program for arguments of the same kind. Static arguments are constants of the program, and f may branch
-// on them. See polygrad.Compile for what f may do.
+// Jit returns a compiled version of f. Call compiles f for the shapes and types of the tensors in its arguments and for all other values in them,
+// which are static (numbers, strings, bools), and runs the program for arguments of the same kind. Static values are constants of the program, and f
+// may branch on them. See polygrad.Compile for what f may do.
 func Jit[P, D, R any](f func(params P, data D) (R, error)) *Jitted[P, D, R] {
 	return &Jitted[P, D, R]{f: f, programs: map[string]*program{}}
 }
 
-// Call runs the program for such arguments, which is compiled if there is none. While another function is traced, it calls f.
+// Call runs the program for arguments of this kind, and compiles it if there is none. While another function is traced, it calls f.
 func (j *Jitted[P, D, R]) Call(params P, data D) (result R, err error) {
 	const who = "Jit"
 	var in, out *trees
@@ -61,7 +61,7 @@ func (j *Jitted[P, D, R]) Call(params P, data D) (result R, err error) {
 	return as[R](p.results.build(found)[0]), nil
 }
 
-// signature is the kind of arguments.
+// signature is the kind of arguments as text: their structure and static values, and the types and shapes of their tensors.
 func signature(in *trees, parts ...named) (string, error) {
 	var b strings.Builder
 	for _, p := range parts {
@@ -93,7 +93,7 @@ func (j *Jitted[P, D, R]) program(key string, in *trees) (*program, error) {
 	return p, nil
 }
 
-// CacheInfo returns how often a program was found and compiled, and how many there are.
+// CacheInfo returns how many calls found a program, how many compiled one, and how many programs there are.
 func (j *Jitted[P, D, R]) CacheInfo() CacheInfo {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -101,14 +101,14 @@ func (j *Jitted[P, D, R]) CacheInfo() CacheInfo {
 	return j.info
 }
 
-// ClearCache forgets all programs.
+// ClearCache drops all programs and resets the counts.
 func (j *Jitted[P, D, R]) ClearCache() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.programs, j.info = map[string]*program{}, CacheInfo{}
 }
 
-// Kernels returns the number of kernels that a run launches of the program for such arguments, which is compiled if there is none.
+// Kernels returns the number of kernels that a run of the program for such arguments launches. It compiles the program if there is none.
 func (j *Jitted[P, D, R]) Kernels(params P, data D) (n int, err error) {
 	defer func() { err = fail("Jit", err, nil, nil) }()
 	if j == nil || j.f == nil {

@@ -9,7 +9,7 @@ import (
 	"polygrad"
 )
 
-// sameKind reports a tensor of another shape or type than one that it stands for.
+// sameKind is an error if x has another shape or type than like.
 func sameKind(x, like *Tensor, name, likeName string) error {
 	if x.DType() != like.DType() || !slices.Equal(x.Shape(), like.Shape()) {
 		return fmt.Errorf("%s is %s of shape %v, expected %s of shape %v as %s", name, x.DType(), x.Shape(), like.DType(), like.Shape(), likeName)
@@ -17,10 +17,10 @@ func sameKind(x, like *Tensor, name, likeName string) error {
 	return nil
 }
 
-// Scan runs a step for each element of sequences, whose tensors have the elements along their first axes, in their order, or from their end with
-// reverse. The step takes the carry and an element of each sequence, and returns the new carry, a tree like init of the same shapes and types, and
-// what is to be kept of it. The results are the carry after all steps, and what each step kept, stacked along a new first axis. length is needed if
-// there are no sequences, and -1 otherwise. See polygrad.Scan.
+// Scan runs step for each element of sequences, along the first axes of their tensors, in order, or from the last element to the first with reverse.
+// step takes the carry and an element, and returns the new carry, a tree like init of the same shapes and types, and values to keep. Scan returns the
+// carry after all steps and the kept values of all steps, stacked along a new first axis. length is needed if there are no sequences, and -1
+// otherwise. See polygrad.Scan.
 func Scan[C, X, Y any](step func(carry C, element X) (C, Y, error), init C, sequences X, length int, reverse bool) (last C, kept Y, err error) {
 	const who = "Scan"
 	var in, out *trees
@@ -52,8 +52,8 @@ func Scan[C, X, Y any](step func(carry C, element X) (C, Y, error), init C, sequ
 	return as[C](in.like(0, found)), as[Y](out.like(1, rest)), nil
 }
 
-// ForLoop runs a step for the numbers from lower to upper-1, an int32 of shape () each, on a carry. The step returns a tree like init, of the same shapes
-// and types. See polygrad.ForLoop.
+// ForLoop runs step for the numbers from lower to upper-1, each an Int32 of shape (), on a carry, and returns the last carry. step returns a tree
+// like init, of the same shapes and types. See polygrad.ForLoop.
 func ForLoop[C any](lower, upper int, step func(i *Tensor, carry C) (C, error), init C) (last C, err error) {
 	const who = "ForLoop"
 	if step == nil {
@@ -67,7 +67,7 @@ func ForLoop[C any](lower, upper int, step func(i *Tensor, carry C) (C, error), 
 	return last, renameError(who, err)
 }
 
-// renameError gives an error of a function of this package the name of the one that called it.
+// renameError replaces the name of a function of this package in an error by that of the function that called it.
 func renameError(who string, err error) error {
 	if e := (*Error)(nil); errors.As(err, &e) && e.Function == "Scan" {
 		return &Error{who, e.Err, e.text}
@@ -75,8 +75,8 @@ func renameError(who string, err error) error {
 	return err
 }
 
-// Each gives the results of f for each element of sequences along their first axes, stacked: f is run for one element after the other, whereas VMap
-// runs it for all at once.
+// Each applies f to each element of sequences along their first axes, one after the other, and returns the results stacked along a new first axis.
+// VMap applies a function to all elements at once.
 func Each[X, Y any](f func(element X) (Y, error), sequences X) (kept Y, err error) {
 	if f == nil {
 		return kept, fail("Each", errNil, nil, nil)
@@ -88,8 +88,8 @@ func Each[X, Y any](f func(element X) (Y, error), sequences X) (kept Y, err erro
 	return kept, renameError("Each", err)
 }
 
-// WhileLoop runs a step on a carry as long as a condition holds, a bool of shape () that is computed from the carry. The step returns a tree like init, of
-// the same shapes and types. The loop has no gradient: see polygrad.WhileLoop.
+// WhileLoop runs step on a carry as long as a condition holds, and returns the last carry. condition computes a bool of shape () from the carry, step
+// a tree like init, of the same shapes and types. The loop has no gradient: see polygrad.WhileLoop.
 func WhileLoop[C any](condition func(carry C) (*Tensor, error), step func(carry C) (C, error), init C) (last C, err error) {
 	const who = "WhileLoop"
 	var in, out *trees
@@ -124,9 +124,9 @@ func WhileLoop[C any](condition func(carry C) (*Tensor, error), step func(carry 
 	return as[C](in.like(0, found)), nil
 }
 
-// AssociativeScan combines elements of sequences, whose tensors have them along their first axes: the result at each place is all elements up to it
-// combined, or all from it on with reverse. combine makes one element of two, a tree like sequences of the same shapes and types, and is
-// associative. See polygrad.AssociativeScan.
+// AssociativeScan returns the running combinations of the elements of sequences along the first axes of their tensors: the elements up to each
+// position, or from each position on with reverse, are combined. combine makes one element of two, a tree like sequences of the same shapes and
+// types, and must be associative. See polygrad.AssociativeScan.
 func AssociativeScan[X any](combine func(a, b X) (X, error), sequences X, reverse bool) (made X, err error) {
 	const who = "AssociativeScan"
 	var in, out *trees
@@ -156,8 +156,8 @@ func AssociativeScan[X any](combine func(a, b X) (X, error), sequences X, revers
 	return as[X](in.like(0, found)), nil
 }
 
-// Cond gives the result of ifTrue, or of ifFalse, for an operand; predicate is a bool of shape (). Only that branch is computed. Both return trees that
-// are alike, of the same shapes and types.
+// Cond returns the result of ifTrue for an operand if predicate, a Bool of shape (), is true, and otherwise that of ifFalse. Only that branch is
+// computed. Both branches must return trees of the same structure, shapes and types.
 func Cond[A, R any](predicate *Tensor, ifTrue, ifFalse func(operand A) (R, error), operand A) (result R, err error) {
 	const who = "Cond"
 	var in, out *trees
@@ -179,8 +179,8 @@ func Cond[A, R any](predicate *Tensor, ifTrue, ifFalse func(operand A) (R, error
 	return as[R](out.build(found)[0]), nil
 }
 
-// Switch gives the result of the branch with a number for an operand; index is an integer of shape (), of which numbers out of range stand for the first
-// and the last branch. Only that branch is computed. All return trees that are alike, of the same shapes and types.
+// Switch returns the result of branches[index] for an operand. index is an integer of shape (), which is clamped to the range of branches. Only that
+// branch is computed. All branches must return trees of the same structure, shapes and types.
 func Switch[A, R any](index *Tensor, branches []func(operand A) (R, error), operand A) (result R, err error) {
 	const who = "Switch"
 	var in, out *trees
@@ -206,7 +206,7 @@ func Switch[A, R any](index *Tensor, branches []func(operand A) (R, error), oper
 	return as[R](out.build(found)[0]), nil
 }
 
-// alternatives are branches as functions of tensors, whose results must be alike.
+// alternatives are branches as functions of tensors, whose results must have the same structure.
 func alternatives[A, R any](in *trees, out **trees, names []string, branches ...func(operand A) (R, error)) ([]polygrad.Function, error) {
 	list := make([]polygrad.Function, len(branches))
 	first := -1

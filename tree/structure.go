@@ -11,11 +11,11 @@ import (
 
 var tensorType = reflect.TypeFor[*polygrad.Tensor]()
 
-// A structure is a tree without its tensors: what a tree like it is built of.
+// A structure describes a tree without its tensors, so that trees like it can be built.
 type structure struct {
 	kind     kind
 	typ      reflect.Type
-	base     reflect.Value // what is static, of a struct with its tensors left out
+	base     reflect.Value // the static value; of a struct with its tensors left out
 	keys     []reflect.Value
 	fields   []int
 	names    []string // of the children
@@ -37,7 +37,7 @@ const (
 type flattening struct {
 	tensors []*polygrad.Tensor
 	names   []string
-	inside  map[uintptr]bool // pointers on the way
+	inside  map[uintptr]bool // pointers on the path to the value, to detect cycles
 }
 
 func (f *flattening) walk(v reflect.Value, name string) (*structure, error) {
@@ -149,7 +149,7 @@ func holdsTensors(t reflect.Type, above []reflect.Type) bool {
 	return false
 }
 
-// within reports whether there is a tensor in a value that is not exported. What is behind its pointers is its own.
+// within reports whether there is a tensor in a value that is not exported. It does not follow pointers: what is behind them is the value's own.
 func within(v reflect.Value) bool {
 	switch {
 	case v.Type() == tensorType:
@@ -189,7 +189,7 @@ func (s *structure) size() (n int) {
 	return n
 }
 
-// build is a tree with the next tensors.
+// build makes a tree with the next tensors.
 func (s *structure) build(next func() *polygrad.Tensor) reflect.Value {
 	v := reflect.New(s.typ).Elem()
 	s.fill(v, next)
@@ -230,7 +230,7 @@ func (s *structure) fill(v reflect.Value, next func() *polygrad.Tensor) {
 	}
 }
 
-// spread gives each tensor an axis: the number of a prefix, which is one for all, or a struct, map or list with prefixes for the parts.
+// spread appends an axis for each tensor. prefix is an int for all tensors, nil for 0, or a struct, map or slice with prefixes for the parts.
 func (s *structure) spread(prefix any, name string, axes []int) ([]int, error) {
 	switch p := prefix.(type) {
 	case nil:
@@ -276,7 +276,7 @@ func (s *structure) spread(prefix any, name string, axes []int) ([]int, error) {
 	return axes, nil
 }
 
-// staticText has what is static in a tree, and where its tensors are.
+// staticText writes the static values of a tree, and the places of its tensors.
 func staticText(b *strings.Builder, v reflect.Value, name string, inside map[uintptr]bool) error {
 	fmt.Fprintf(b, "%s:", v.Type())
 	each := func(v reflect.Value, part string) error {
