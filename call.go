@@ -63,9 +63,9 @@ func NewAxis() Index { return Index{item: tensor.NewAxis()} }
 // Ellipsis selects all elements of the axes that the other items do not select from.
 func Ellipsis() Index { return Index{item: tensor.Ellipsis()} }
 
-// Take selects elements by a tensor. An integer tensor has positions, and its shape replaces the axis; negative positions count from the
-// end, and a position out of range is an error if the tensor is realized, otherwise it selects 0. A bool tensor is a mask of the shape of
-// one or more axes, which become one axis with the elements where it is true.
+// Take selects elements by a tensor. An integer tensor holds positions: its shape replaces the axis, and negative positions count from the end. A
+// position out of range is an error if t is realized; otherwise it selects 0. A bool tensor is a mask over one or more axes; they become one axis
+// with the elements where the mask is true.
 func Take(t *Tensor) Index {
 	if t == nil {
 		t = failedTensor("Take", errors.New("the tensor is nil"))
@@ -86,7 +86,7 @@ func (t *Tensor) call1(op *ops.Op, opts []Option, args ...any) *Tensor {
 	if err := t.Err(); err != nil {
 		return &Tensor{err: err}
 	}
-	defer runtime.KeepAlive(t) // the collector must not find it before the call has begun
+	defer runtime.KeepAlive(t) // t must not be collected before the call has begun
 	return t.c.one(op, t, nil, opts, args)
 }
 
@@ -117,7 +117,7 @@ func join(op *ops.Op, xs []*Tensor, opts []Option, args ...any) []*Tensor {
 	return xs[0].c.several(op, nil, xs, opts, args)
 }
 
-// repeatResult is an error as every result of an operation.
+// repeatResult returns a failed tensor as every result of an operation.
 func repeatResult(op *ops.Op, t *Tensor) []*Tensor {
 	return slices.Repeat([]*Tensor{t}, max(op.Results, 1))
 }
@@ -133,7 +133,7 @@ func (c *Context) one(op *ops.Op, x *Tensor, xs []*Tensor, opts []Option, args [
 	return c.tensor(outs[0])
 }
 
-// several calls an operation. An error comes as every result.
+// several calls an operation. If it fails, every result has the error.
 func (c *Context) several(op *ops.Op, x *Tensor, xs []*Tensor, opts []Option, args []any) []*Tensor {
 	c.lock()
 	defer c.unlock()
@@ -189,7 +189,7 @@ func (c *Context) run(op *ops.Op, x *Tensor, xs []*Tensor, opts []Option, args [
 	return k.Results()
 }
 
-// arguments turns Go's values into those that operations know.
+// arguments converts Go values to the values that operations take.
 type arguments struct {
 	c *Context
 	k interface {
@@ -261,7 +261,7 @@ func (r arguments) argument(v any) (any, error) {
 	return nil, fmt.Errorf("is %T, expected a tensor or a number", v)
 }
 
-// items are an index expression.
+// items converts an index expression.
 func (r arguments) items(list []Index) ([]tensor.Index, error) {
 	out := make([]tensor.Index, len(list))
 	for i, x := range list {

@@ -19,7 +19,7 @@ type Context struct {
 	device string
 
 	garbageMu sync.Mutex
-	garbage   []dropper // what the collector has found
+	garbage   []dropper // of collected tensors, not dropped yet
 }
 
 // NewContext returns a context that runs kernels on a device: "native" (machine code), "wasm", "webgpu", "clang", "interp", or "" for the device
@@ -51,8 +51,9 @@ var Default = sync.OnceValue(func() *Context {
 // ErrInterrupted is the error of a computation that the function given to SetPoll has ended.
 var ErrInterrupted = exec.ErrInterrupted
 
-// SetPoll sets a function that is asked every few milliseconds, between kernels and within long loops, whether the computation that runs has to
-// end; nil removes it. To let a context of Go cancel computations: SetPoll(func() bool { return ctx.Err() != nil }). It must not use tensors.
+// SetPoll sets a function that is called every few milliseconds during a computation, between kernels and within long loops. If it returns true, the
+// computation ends with ErrInterrupted. A nil function removes it. To let a context.Context cancel computations, use SetPoll(func() bool { return
+// ctx.Err() != nil }). The function must not use tensors.
 func SetPoll(stop func() bool) { exec.SetPoll(stop) }
 
 // executors are shared by contexts: a kernel is compiled once.
@@ -86,17 +87,17 @@ func (c *Context) lock() {
 
 func (c *Context) unlock() { c.mu.Unlock() }
 
-// tensor is the tensor of a variable, which the collector drops.
+// tensor makes the tensor of a variable, which is dropped when the tensor has been garbage collected.
 func (c *Context) tensor(v *variable.Variable) *Tensor {
 	t := &Tensor{c: c, v: v}
 	runtime.AddCleanup(t, c.dropLater, dropper(v))
 	return t
 }
 
-// A dropper is what a tensor or another object that the collector finds leaves behind.
+// A dropper is what a tensor or another object leaves behind when it has been garbage collected.
 type dropper interface{ Drop() }
 
-// dropLater notes what an object that the collector has found leaves behind. The next call drops it, or a timer if there is none.
+// dropLater records what a collected object leaves behind. The next call on the context drops it, or a timer if there is no such call.
 func (c *Context) dropLater(v dropper) {
 	c.garbageMu.Lock()
 	defer c.garbageMu.Unlock()
@@ -109,10 +110,10 @@ func (c *Context) dropLater(v dropper) {
 	}
 }
 
-// maxDropDelay is how long a variable whose tensor the collector has found may wait to be dropped.
+// maxDropDelay is how long the variable of a collected tensor may wait to be dropped.
 const maxDropDelay = 20 * time.Millisecond
 
-// dropGarbage drops variables whose tensors the collector has found.
+// dropGarbage drops the variables of collected tensors.
 func (c *Context) dropGarbage() {
 	c.garbageMu.Lock()
 	garbage := c.garbage

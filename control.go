@@ -7,13 +7,13 @@ import (
 	"polygrad/variable"
 )
 
-// Scan runs a step for each element of sequences, in their order, or from their end with reverse. step takes the carry and one element of each
-// sequence and returns the new carry, of the same shapes and types, and what is to be kept. The results are the carry after all steps, and what
-// each step kept, stacked along a new first axis in the order of the sequences. A scan is one loop: neither the graph nor the time to compile
-// grow with its length. It can be differentiated in both modes; reverse mode stores the carry before each step and what takes long to compute, such
-// as matrix products, and computes the rest again; with Checkpoint in the step, all of it.
+// Scan runs step for each element of sequences along their first axes, in order, or from the last element to the first with reverse. step takes the
+// carry and one element of each sequence. It returns the new carry, of the same shapes and types, and values to keep. Scan returns the carry after
+// all steps and the kept values of all steps, stacked along a new first axis in the order of the sequences. A scan is one loop: neither the graph nor
+// the time to compile it grows with its length. It can be differentiated in both modes. Reverse mode stores the carry before each step and values
+// that are expensive to compute, such as matrix products, and recomputes the others; with Checkpoint in the step it recomputes all of them.
 //
-// length is the number of steps, which may be negative if there are sequences: then it is the size of their first axis.
+// length is the number of steps. It may be negative if there are sequences; then it is the size of their first axis.
 func Scan(step func(carry, elements []*Tensor) (next, kept []*Tensor, err error), init, sequences []*Tensor, length int, reverse bool) (last, kept []*Tensor, err error) {
 	last, kept, err = scan(step, init, sequences, length, reverse)
 	return last, kept, wrapError("Scan", err)
@@ -67,10 +67,9 @@ func scan(step func(carry, elements []*Tensor) (next, kept []*Tensor, err error)
 	return out[:n:n], out[n:], nil
 }
 
-// WhileLoop runs a step on a carry, of the shapes and types of init, as long as a condition holds, which is a bool of shape () computed from the
-// carry. The condition is looked at on the host, once for each step. The loop has no gradient, for the number of its steps is not known: use JVP,
-// or Scan and ForLoop. In VMap it goes on until the condition is false for all elements of the batch; an element for which it is false keeps its
-// carry.
+// WhileLoop runs step on a carry of the shapes and types of init as long as a condition holds, and returns the last carry. condition computes a bool
+// of shape () from the carry; the host reads it once per step. The loop has no gradient, since the number of its steps is not known: use JVP, or Scan
+// and ForLoop. In VMap the loop runs until the condition is false for all elements of the batch; an element for which it is false keeps its carry.
 func WhileLoop(condition func(carry []*Tensor) (*Tensor, error), step func(carry []*Tensor) ([]*Tensor, error), init ...*Tensor) ([]*Tensor, error) {
 	out, err := whileLoop(condition, step, init)
 	return out, wrapError("WhileLoop", err)
@@ -103,8 +102,8 @@ func whileLoop(condition func(carry []*Tensor) (*Tensor, error), step func(carry
 	return x.results(init, x.e.While)
 }
 
-// ForLoop runs a step for the numbers from lower to upper-1, an int32 of shape () each, on a carry of the shapes and types of init. It is a Scan,
-// with derivatives in both modes.
+// ForLoop runs step for the numbers from lower to upper-1, each an Int32 of shape (), on a carry of the shapes and types of init, and returns the
+// last carry. It is a Scan, and can be differentiated in both modes.
 func ForLoop(lower, upper int, step func(i *Tensor, carry []*Tensor) ([]*Tensor, error), init ...*Tensor) ([]*Tensor, error) {
 	if step == nil {
 		return nil, wrapError("ForLoop", errors.New("step: is nil, expected a function"))
@@ -117,8 +116,8 @@ func ForLoop(lower, upper int, step func(i *Tensor, carry []*Tensor) ([]*Tensor,
 	return last, wrapError("ForLoop", err)
 }
 
-// Map gives the results of f for each element of xs along their first axes, stacked: f is run for one element after the other, whereas VMap runs
-// it for all at once.
+// Map applies f to each element of xs along their first axes, one after the other, and returns the results stacked along a new first axis. VMap
+// applies a function to all elements at once.
 func Map(f Function, xs ...*Tensor) ([]*Tensor, error) {
 	if f == nil {
 		return nil, wrapError("Map", errors.New("f: is nil, expected a function"))
@@ -130,9 +129,10 @@ func Map(f Function, xs ...*Tensor) ([]*Tensor, error) {
 	return kept, wrapError("Map", err)
 }
 
-// AssociativeScan combines elements of sequences along their first axes: the results at each place are all elements up to it combined, or all
-// from it on with reverse. combine makes one element of two, of the same shapes and types, and is associative: (a b) c is a (b c). It is called
-// once, and computes many pairs at once, in about as many steps as the square root of the number of elements.
+// AssociativeScan returns the running combinations of the elements of sequences along their first axes: the elements up to each position, or from
+// each position on with reverse, are combined. combine makes one element of two, of the same shapes and types. It must be associative, that is, (a b)
+// c is a (b c). It is called once, and combines many pairs at a time: the scan takes about as many steps as the square root of the number of
+// elements.
 func AssociativeScan(combine func(a, b []*Tensor) ([]*Tensor, error), sequences []*Tensor, reverse bool) ([]*Tensor, error) {
 	out, err := associativeScan(combine, sequences, reverse)
 	return out, wrapError("AssociativeScan", err)
@@ -167,8 +167,8 @@ func associativeScan(combine func(a, b []*Tensor) ([]*Tensor, error), sequences 
 	return x.results(sequences, func(vs []*variable.Variable) ([]*variable.Variable, error) { return x.e.AssociativeScan(reverse, vs) })
 }
 
-// Cond gives the results of ifTrue, or of ifFalse, for operands; predicate is a bool of shape (). Only that branch is computed. Both return the
-// same number of tensors, of the same shapes and types.
+// Cond returns the results of ifTrue for operands if predicate, a Bool of shape (), is true, and otherwise those of ifFalse. Only that branch is
+// computed. Both branches must return the same number of tensors, of the same shapes and types.
 func Cond(predicate *Tensor, ifTrue, ifFalse Function, operands ...*Tensor) ([]*Tensor, error) {
 	if err := predicate.Err(); err != nil {
 		return nil, err
@@ -180,8 +180,8 @@ func Cond(predicate *Tensor, ifTrue, ifFalse Function, operands ...*Tensor) ([]*
 	return out, wrapError("Cond", err)
 }
 
-// Switch gives the results of the branch with a number for operands; index is an integer of shape (), of which numbers out of range stand for
-// the first and the last branch. Only that branch is computed. All return the same number of tensors, of the same shapes and types.
+// Switch returns the results of branches[index] for operands. index is an integer of shape (), which is clamped to the range of branches. Only that
+// branch is computed. All branches must return the same number of tensors, of the same shapes and types.
 func Switch(index *Tensor, branches []Function, operands ...*Tensor) ([]*Tensor, error) {
 	out, err := choose("Switch", index, branches, operands)
 	return out, wrapError("Switch", err)

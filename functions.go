@@ -8,14 +8,14 @@ import (
 	"polygrad/variable"
 )
 
-// A Function computes tensors from tensors. Functions of functions, like Grad and VMap, make one of another and nest in any order.
+// A Function computes tensors from tensors. Transformations such as Grad and VMap make one Function of another, and nest in any order.
 //
-// They call the function once for each call of the result, on placeholders that have the shapes and types of its arguments, and no
-// elements. Therefore it must be pure: it must not read elements (Values, Item), call Backward, or write tensors that it has not made
+// Each call of a transformed function calls the original function once, on placeholders that have the shapes and types of the arguments but no
+// elements. Therefore the function must be pure: it must not read elements (Values, Item), call Backward, or write tensors that it has not made
 // itself. Tensors from outside are constants. No other goroutine may use the context meanwhile.
 type Function = func(args ...*Tensor) ([]*Tensor, error)
 
-// Traced reports whether a function is traced in the context of a tensor, by a function of functions or by Compile.
+// Traced reports whether a function is being traced in the context of x, by a transformation or by Compile.
 func Traced(x *Tensor) bool {
 	if x.Err() != nil {
 		return false
@@ -25,21 +25,21 @@ func Traced(x *Tensor) bool {
 	return x.c.vars.Tracing() != nil || x.c.vars.Compiling()
 }
 
-// Unmapped is the axis of an argument of VMap that is the same for all elements of the batch, or of such a result.
+// Unmapped is the axis, for VMap, of an argument or a result that is the same for all elements of the batch.
 const Unmapped = variable.Unmapped
 
-// expr is a function as an expression. It is dropped when the collector finds it.
+// expr is a function as an expression. The expression is dropped when the expr has been garbage collected.
 type expr struct {
 	c *Context
 	e *variable.Expr
 }
 
-// express calls f on placeholders for args.
+// express traces f on placeholders for args.
 func express(who string, f Function, args []*Tensor, axes []int) (*expr, error) {
 	return expressAlong("", who, f, args, axes)
 }
 
-// expressAlong is express with a name for the axis of the batch, "" for none.
+// expressAlong is express with a name for the batch axis, "" for none.
 func expressAlong(axis, who string, f Function, args []*Tensor, axes []int) (*expr, error) {
 	if f == nil {
 		return nil, errors.New("f: is nil, expected a function")
@@ -70,7 +70,7 @@ func expressAlong(axis, who string, f Function, args []*Tensor, axes []int) (*ex
 	return c.newExpr(e), nil
 }
 
-// expressed calls f on the placeholders of a tracing that has begun.
+// expressed traces f on the placeholders that begin makes.
 func (c *Context) expressed(f Function, begin func() (*variable.Tracing, []*variable.Variable, error)) (*variable.Expr, error) {
 	t, placeholders, err := begin()
 	if err != nil {
@@ -92,7 +92,7 @@ func (c *Context) expressed(f Function, begin func() (*variable.Tracing, []*vari
 	return e, err
 }
 
-// call calls a function on placeholders, without the lock of the context. keep must be alive as long as the results are used.
+// call calls f on placeholders with the context unlocked. keep must stay reachable as long as the results are used.
 func (c *Context) call(f Function, placeholders []*variable.Variable) (results []*variable.Variable, keep any, err error) {
 	given := make([]*Tensor, len(placeholders))
 	for i, v := range placeholders {
@@ -127,7 +127,7 @@ func (c *Context) newExpr(e *variable.Expr) *expr {
 	return made
 }
 
-// with is a transformed expression.
+// with is a transformed expression. It traces the rules of CustomVMap that the transformation misses.
 func (x *expr) with(transform func(e *variable.Expr) (*variable.Expr, error)) (*expr, error) {
 	x.c.lock()
 	defer func() { x.c.unlock() }()
@@ -149,7 +149,7 @@ func (x *expr) with(transform func(e *variable.Expr) (*variable.Expr, error)) (*
 	}
 }
 
-// addRule states the rule for a batch that a transformation has missed.
+// addRule traces a batching rule that a transformation has missed, and adds it.
 func (x *expr) addRule(m *variable.MissingRule) error {
 	var batched []bool
 	rule, err := x.c.expressed(func(args ...*Tensor) (results []*Tensor, err error) {
@@ -163,10 +163,10 @@ func (x *expr) addRule(m *variable.MissingRule) error {
 	return x.e.AddRule(rule, batched)
 }
 
-// apply computes the outputs from arguments.
+// apply computes the outputs for arguments.
 func (x *expr) apply(args ...*Tensor) ([]*Tensor, error) { return x.results(args, x.e.Apply) }
 
-// results are the tensors that f makes of arguments.
+// results are the tensors that f makes of the variables of arguments.
 func (x *expr) results(args []*Tensor, f func(vs []*variable.Variable) ([]*variable.Variable, error)) ([]*Tensor, error) {
 	vs, err := variables(args)
 	if err != nil {
@@ -206,7 +206,7 @@ func transformed(who string, f Function, args []*Tensor, transform func(e *varia
 	return x.apply(append(args[:len(args):len(args)], more...)...)
 }
 
-// orFirst are argument numbers, the first one if there are none.
+// orFirst is argnums, or the first argument if there are none.
 func orFirst(argnums []int) []int {
 	if len(argnums) == 0 {
 		return []int{0}
@@ -224,8 +224,8 @@ func floats(args []*Tensor) (of []int) {
 	return of
 }
 
-// Grad returns the function that computes the gradients of f, a loss, by the arguments with the given numbers; without numbers by the
-// first one. The first result of f must be a scalar of a floating type.
+// Grad returns a function that computes the gradients of f, a loss, with respect to the arguments with the given numbers, by default the first one.
+// The first result of f must be a scalar of a floating type.
 func Grad(f Function, argnums ...int) Function {
 	value := ValueAndGrad(f, argnums...)
 	return func(args ...*Tensor) ([]*Tensor, error) {
@@ -234,7 +234,7 @@ func Grad(f Function, argnums ...int) Function {
 	}
 }
 
-// ValueAndGrad is Grad for a function that also returns the results of f.
+// ValueAndGrad is Grad, but its function also returns the results of f.
 func ValueAndGrad(f Function, argnums ...int) func(args ...*Tensor) (values, grads []*Tensor, err error) {
 	of := orFirst(argnums)
 	return func(args ...*Tensor) (values, grads []*Tensor, err error) {
@@ -246,8 +246,8 @@ func ValueAndGrad(f Function, argnums ...int) func(args ...*Tensor) (values, gra
 	}
 }
 
-// JVP returns the results of f for primals, and how they change to first order if each primal changes by its tangent (forward mode). The
-// tangents have the shapes and types of the primals; those of arguments that are not of a floating type are nil.
+// JVP returns the results of f for primals, and how they change to first order if each primal changes by its tangent (forward mode). The tangents
+// must have the shapes and types of the primals; those of arguments that are not of a floating type are nil.
 func JVP(f Function, primals, tangents []*Tensor) (values, changes []*Tensor, err error) {
 	values, linear, err := Linearize(f, primals...)
 	if err != nil {
@@ -260,8 +260,8 @@ func JVP(f Function, primals, tangents []*Tensor) (values, changes []*Tensor, er
 	return values, changes, err
 }
 
-// Linearize returns the results of f for args, and the linear function that computes the tangents of the results from those of args. The
-// latter does not call f. Tangents of arguments that are not of a floating type are nil.
+// Linearize returns the results of f for args, and a linear function that computes tangents of the results from tangents of args without calling f
+// again. Tangents of arguments that are not of a floating type are nil.
 func Linearize(f Function, args ...*Tensor) (values []*Tensor, linear Function, err error) {
 	of := floats(args)
 	x, err := express("JVP", f, args, nil)
@@ -291,8 +291,8 @@ func Linearize(f Function, args ...*Tensor) (values []*Tensor, linear Function, 
 	return values, linear, nil
 }
 
-// VJP returns the results of f for args, and the function that computes the gradients by args from one cotangent for each result, of its
-// shape and type (reverse mode). The latter does not call f; an argument that is not of a floating type has the gradient nil.
+// VJP returns the results of f for args, and a function that computes the gradients with respect to args (reverse mode) without calling f again. It
+// takes one cotangent for each result, of its shape and type. The gradient of an argument that is not of a floating type is nil.
 func VJP(f Function, args ...*Tensor) (values []*Tensor, pullback Function, err error) {
 	return vjp("VJP", (*variable.Expr).VJP, f, args)
 }
@@ -325,15 +325,15 @@ func vjp(who string, derive func(e *variable.Expr, of []int) (*variable.Expr, er
 	return values, pullback, nil
 }
 
-// LinearTranspose returns the transpose of a linear function whose arguments are like args: from one cotangent for each result it computes one
-// for each argument, nil for those that are not of a floating type. A function that is not linear is an error.
+// LinearTranspose returns the transpose of f, a linear function of arguments like args. The transpose computes, from one cotangent for each result,
+// one for each argument, nil for an argument that is not of a floating type. A function that is not linear is an error.
 func LinearTranspose(f Function, args ...*Tensor) (Function, error) {
 	_, transpose, err := vjp("LinearTranspose", (*variable.Expr).Transpose, f, args)
 	return transpose, err
 }
 
-// VMap returns the function that computes f for all elements of a batch at once. in are the axes of the arguments along which the elements
-// lie, out those of the results; nil is axis 0 for each, Unmapped none. Random functions give all elements the same numbers.
+// VMap returns a function that computes f for all elements of a batch at once. in are the batch axes of the arguments, out those of the results. A
+// nil list means axis 0 for each; Unmapped means that there is no batch axis. Random functions give all elements the same numbers.
 func VMap(f Function, in, out []int) Function {
 	return func(args ...*Tensor) ([]*Tensor, error) {
 		made, err := vmap("", f, in, out, args)
@@ -388,20 +388,20 @@ func jacobian(who string, f Function, argnums []int, transform func(e *variable.
 	}
 }
 
-// JacFwd returns the function that computes the Jacobians of f by the arguments with the given numbers, the first one without numbers, in
-// forward mode: for each result one for each number, of the shape of the result followed by that of the argument. It suits functions
-// with fewer arguments than results.
+// JacFwd returns a function that computes the Jacobians of f in forward mode with respect to the arguments with the given numbers, by default the
+// first one. For each result there is one Jacobian for each number, of the shape of the result followed by that of the argument. JacFwd suits
+// functions with fewer elements in the arguments than in the results.
 func JacFwd(f Function, argnums ...int) Function {
 	return jacobian("JacFwd", f, argnums, (*variable.Expr).JacFwd)
 }
 
-// JacRev is JacFwd in reverse mode, for functions with fewer results than arguments.
+// JacRev is JacFwd in reverse mode. It suits functions with fewer elements in the results than in the arguments.
 func JacRev(f Function, argnums ...int) Function {
 	return jacobian("JacRev", f, argnums, (*variable.Expr).JacRev)
 }
 
-// Hessian returns the function that computes the second derivatives of f by the arguments with the given numbers, the first one without
-// numbers: for each result, each number and each number once more, of the shape of the result followed by those of both arguments.
+// Hessian returns a function that computes the second derivatives of f with respect to the arguments with the given numbers, by default the first
+// one. For each result there is one tensor for each pair of numbers, of the shape of the result followed by those of both arguments.
 func Hessian(f Function, argnums ...int) Function {
 	return jacobian("Hessian", f, argnums, func(e *variable.Expr, of []int) (*variable.Expr, error) {
 		first, err := e.JacRev(of)
@@ -413,8 +413,8 @@ func Hessian(f Function, argnums ...int) Function {
 	})
 }
 
-// HVP returns the products of the second derivatives of f, a loss, with vectors, one for each argument, without computing the Hessian:
-// the change of the gradients along the vectors. All arguments are of floating types.
+// HVP returns the products of the Hessian of f, a loss, with vectors, one for each argument. It does not compute the Hessian, but the change of the
+// gradients along the vectors. All arguments must be of floating types.
 func HVP(f Function, args, vectors []*Tensor) ([]*Tensor, error) {
 	of := floats(args)
 	out, err := transformed("HVP", f, args, func(e *variable.Expr) (*variable.Expr, error) {
@@ -432,9 +432,9 @@ func HVP(f Function, args, vectors []*Tensor) ([]*Tensor, error) {
 	return out[half : half+len(of)], nil
 }
 
-// Checkpoint returns f, whose derivatives compute it again instead of storing what its results are computed from, to save memory. They store the
-// arguments and what the policy says: "nothing_saveable" (or "") nothing else, "dots_saveable" matrix products and convolutions,
-// "everything_saveable" all, as if f was not checkpointed. The computation begins when the gradients of the results are known.
+// Checkpoint returns f with derivatives that recompute intermediate values instead of storing them, to save memory. They store the arguments and the
+// values that the policy selects: "nothing_saveable" (or "") no others, "dots_saveable" matrix products and convolutions, "everything_saveable" all
+// values, as without Checkpoint. The values are recomputed when the gradients of the results are known.
 func Checkpoint(f Function, policy string) Function {
 	return func(args ...*Tensor) ([]*Tensor, error) {
 		x, err := express("Checkpoint", f, args, nil)
@@ -446,8 +446,8 @@ func Checkpoint(f Function, policy string) Function {
 	}
 }
 
-// CustomJVP returns f with derivatives by a rule: rule computes, from the arguments of f and then a tangent for each argument of a floating type, a
-// tangent for each result of a floating type. It must be linear in the tangents; reverse mode is its transpose.
+// CustomJVP returns f with a custom rule for derivatives: rule takes the arguments of f, then a tangent for each argument of a floating type, and
+// computes a tangent for each result of a floating type. It must be linear in the tangents. Reverse mode uses the transpose of the rule.
 func CustomJVP(f, rule Function) Function {
 	return func(args ...*Tensor) ([]*Tensor, error) {
 		out, err := customJVP(f, rule, args)
@@ -472,9 +472,9 @@ func customJVP(f, rule Function, args []*Tensor) ([]*Tensor, error) {
 	return x.results(args, func(vs []*variable.Variable) ([]*variable.Variable, error) { return x.e.CustomJVP(tangent.e, vs) })
 }
 
-// CustomVJP returns f with gradients by a rule. forward computes the results of f again, and then residuals, which are stored; backward computes,
-// from the residuals and a cotangent for each result, a gradient for each argument of a floating type.
-// Forward mode takes the transpose of backward, at cotangents of 0.
+// CustomVJP returns f with a custom rule for gradients: forward computes the results of f, then residuals, which are stored; backward computes, from
+// the residuals and a cotangent for each result, a gradient for each argument of a floating type. Forward mode uses the transpose of backward, at
+// cotangents of 0.
 func CustomVJP(f, forward, backward Function) Function {
 	return func(args ...*Tensor) ([]*Tensor, error) {
 		out, err := customVJP(f, forward, backward, args)
@@ -508,13 +508,13 @@ func customVJP(f, forward, backward Function, args []*Tensor) ([]*Tensor, error)
 	return x.results(args, func(vs []*variable.Variable) ([]*variable.Variable, error) { return x.e.CustomVJP(first.e, back.e, vs) })
 }
 
-// A BatchRule computes the results of a function for all elements of a batch of a size at once. The arguments i with in[i] have the elements along
-// a first axis, the others are the same for all of them; so the results i with out[i] must have it, and the others must not.
+// A BatchRule computes the results of a function for all elements of a batch of a size at once. If in[i] is set, argument i has the batch as its
+// first axis; otherwise all elements share the argument. The same holds for out[i] and result i.
 type BatchRule = func(size int, in []bool, args []*Tensor) (results []*Tensor, out []bool, err error)
 
-// CustomVMap returns f, which VMap computes by a rule in place of one element after the other. The rule is called once for each size and choice of
-// arguments that are batched, in what is left of the functions around: in VMap of VMap it may call VMap, or f. In a batch, tangents are
-// those of the rule; gradients are those of f, and outside of the batch those of what the rule has computed.
+// CustomVMap returns f with a custom rule for VMap. The rule is called once for each batch size and choice of batched arguments, within the remaining
+// transformations: in VMap of VMap it may call VMap, or f. Tangents in a batch are those of the rule. Gradients in a batch are those of f, and
+// outside of the batch those of what the rule has computed.
 func CustomVMap(f Function, rule BatchRule) Function {
 	return func(args ...*Tensor) ([]*Tensor, error) {
 		if rule == nil {
@@ -529,16 +529,16 @@ func CustomVMap(f Function, rule BatchRule) Function {
 	}
 }
 
-// StopGradient is a constant for derivatives: x.Detach().
+// StopGradient returns x.Detach(), which is a constant for derivatives.
 func StopGradient(x *Tensor) *Tensor { return x.Detach() }
 
-// A Spec is what is known of a tensor that is not computed.
+// A Spec is the shape and type of a tensor that is not computed.
 type Spec struct {
 	Shape []int
 	DType DType
 }
 
-// EvalShape returns the shapes and types of the results of f for arguments of the shapes and types of args. f is called once and nothing is computed.
+// EvalShape returns the shapes and types of the results of f for arguments of the shapes and types of args. It calls f once and computes nothing.
 func EvalShape(f Function, args ...*Tensor) ([]Spec, error) {
 	if f == nil {
 		return nil, wrapError("EvalShape", errors.New("f: is nil, expected a function"))
@@ -561,8 +561,8 @@ func EvalShape(f Function, args ...*Tensor) ([]Spec, error) {
 	return specs, wrapError("EvalShape", err)
 }
 
-// Describe returns f as text for arguments of the shapes and types of args: its inputs, one equation a line with names and types, its outputs.
-// Loops have their statements indented. f is called once and nothing is computed.
+// Describe returns f as text for arguments of the shapes and types of args: its inputs, one equation per line with names and types, and its outputs.
+// The statements of loops are indented. It calls f once and computes nothing.
 func Describe(f Function, args ...*Tensor) (string, error) {
 	x, err := express("Describe", f, args, nil)
 	if err != nil {
@@ -572,7 +572,7 @@ func Describe(f Function, args ...*Tensor) (string, error) {
 	return x.e.String(), nil
 }
 
-// VMapAlong is VMap along an axis with a name, by which Along computes with all elements of the batch.
+// VMapAlong is VMap with a name for the batch axis, which Along refers to.
 func VMapAlong(axis string, f Function, in, out []int) Function {
 	return func(args ...*Tensor) ([]*Tensor, error) {
 		made, err := vmap(axis, f, in, out, args)
@@ -580,7 +580,7 @@ func VMapAlong(axis string, f Function, in, out []int) Function {
 	}
 }
 
-// VMapWith is VMapAlong of a function that says of each result along which axis the elements lie. The axis has no name if it is "".
+// VMapWith is VMapAlong for a function that also returns the batch axes of its results. The axis has no name if axis is "".
 func VMapWith(axis string, f func(args ...*Tensor) (results []*Tensor, out []int, err error), in []int) Function {
 	return func(args ...*Tensor) ([]*Tensor, error) {
 		if f == nil {
@@ -591,9 +591,9 @@ func VMapWith(axis string, f func(args ...*Tensor) (results []*Tensor, out []int
 	}
 }
 
-// Along is an operation on x along an axis with a name, in a function that VMapAlong batches: "psum" is the sum of x over all elements of the batch,
-// "all_gather" all x, along a new first axis, "own" what belongs to an element of what all_gather gives, and "axis_index" the number of the element,
-// where x is any tensor.
+// Along computes an operation on x along the named batch axis of VMapAlong: "psum" is the sum of x over all elements of the batch, "all_gather"
+// stacks x of all elements along a new first axis, "own" is the part x[i] of element i, where x is a tensor like those of all_gather, and
+// "axis_index" is the number of the element, where x is any tensor.
 func Along(operation, axis string, x *Tensor) *Tensor {
 	return x.derive("Along", func(v *variable.Variable) (*variable.Variable, error) { return x.c.vars.Along(operation, axis, v) })
 }

@@ -59,10 +59,10 @@ func (t *Tensor) Backward(opts ...Option) *Tensor {
 // WithGradient is the incoming gradient of Backward and Gradient, of the shape of the tensor they are called on.
 func WithGradient(g *Tensor) Option { return Option{"gradient", g} }
 
-// WithMaterializeGrads gives targets of Gradient that the tensor does not depend on gradients of zeros. Without it they are an error.
+// WithMaterializeGrads makes the gradients of targets that the tensor does not depend on zeros. Without it such targets are an error.
 func WithMaterializeGrads(on bool) Option { return Option{"materialize_grads", on} }
 
-// incomingGradient is the gradient that comes in, as an option; nil for none.
+// incomingGradient is the option "gradient", nil if it is not given.
 func incomingGradient(opts []Option) (seed *variable.Variable, err error) {
 	for _, o := range opts {
 		g, ok := o.value.(*Tensor)
@@ -77,8 +77,8 @@ func incomingGradient(opts []Option) (seed *variable.Variable, err error) {
 	return seed, nil
 }
 
-// Gradient returns the gradients of the tensor with respect to targets, each of the shape of its target, without adding to Grad. They can
-// be differentiated again. A target that the tensor does not depend on is an error. An error comes as every result.
+// Gradient returns the gradients of the tensor with respect to targets, each of the shape of its target, without adding to Grad. They can be
+// differentiated again. A target that the tensor does not depend on is an error. If there is an error, every result has it.
 // Options: WithGradient (ones for one element), WithMaterializeGrads (false).
 func (t *Tensor) Gradient(targets []*Tensor, opts ...Option) []*Tensor {
 	out := make([]*Tensor, len(targets))

@@ -31,10 +31,9 @@ func (t *Tensor) Detach() *Tensor { return t.derive("Detach", (*variable.Variabl
 // write. Gradients flow through it.
 func (t *Tensor) Clone() *Tensor { return t.derive("Clone", (*variable.Variable).Clone) }
 
-// To returns the tensor on a device: "cpu", "webgpu", or another one of NewContext. What is computed from it is computed there; tensors that were
-// put on no device go along with it, and two devices in one operation are an error. The elements are copied, and
-// gradients flow back to the tensor, on its own device; a tensor that is on the device is returned as it is. A device that is not available is
-// an error.
+// To returns the tensor on a device: "cpu", "webgpu", or another one of NewContext. Operations on the result run on that device; their operands that
+// were put on no device are used there, too, and operands on two devices are an error. The elements are copied, and gradients flow back to the
+// tensor, on its own device. A tensor that is on the device already is returned as it is. A device that is not available is an error.
 func (t *Tensor) To(device string) *Tensor {
 	return t.derive("To", func(v *variable.Variable) (*variable.Variable, error) {
 		w, err := v.To(device)
@@ -65,7 +64,7 @@ func (t *Tensor) Device() string {
 	return device
 }
 
-// derive is a tensor of what f makes of the variable.
+// derive makes a tensor of the variable that f derives from t's.
 func (t *Tensor) derive(fn string, f func(v *variable.Variable) (*variable.Variable, error)) *Tensor {
 	r := t
 	t.withLock(func() {
@@ -105,7 +104,7 @@ func (t *Tensor) Set(x any, items ...Index) *Tensor {
 	})
 }
 
-// nodes are operands that no call computes from.
+// nodes resolves operands to their nodes, outside of a call.
 type nodes struct{ c *Context }
 
 func (n nodes) Operand(v *variable.Variable) (*uop.UOp, error) {
@@ -160,7 +159,7 @@ func (t *Tensor) writeFrom(x any, write func(v *variable.Variable) error) error 
 	return write(v)
 }
 
-// Arg is an optional argument of an operation by the name of its parameter, for Call.
+// Arg passes an optional argument of an operation to Call, by the name of its parameter.
 func Arg(name string, value any) Option { return Option{name, value} }
 
 // Call calls an operation by its name in docs/api.md, such as "log_softmax", and returns its results. operands are the arguments of the
