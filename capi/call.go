@@ -95,7 +95,7 @@ func poly_call(ctx uintptr, number int32, args unsafe.Pointer, n int32, out *uin
 	return count
 }
 
-// A nodeCall is what calls of operations on nodes use again.
+// A nodeCall has what the calls of operations on nodes share: their arguments, and functions that read operands.
 type nodeCall struct {
 	args     ops.Args
 	tensor   func(arg string, h uintptr) (*uop.UOp, error)

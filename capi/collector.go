@@ -59,12 +59,12 @@ func followHeap() {
 // page faults, a sixth of its time.
 const earlyHeap = 48 << 20
 
-// enlargePages has the heap grow by memory with huge pages, in a block that is garbage at once.
+// enlargePages makes the heap begin with huge pages: it allocates a block with huge pages that is garbage at once.
 func enlargePages() {
 	if runtime.GOOS != "linux" {
 		return
 	}
-	percent := debug.SetGCPercent(-1) // or the block starts a collection that finds it in use
+	percent := debug.SetGCPercent(-1) // otherwise the block would start a collection, which would find it in use
 	reserveEarly()
 	debug.SetGCPercent(percent)
 	go runtime.GC()

@@ -7,8 +7,8 @@ import (
 	"polygrad/exec"
 )
 
-// devices lists the devices by PolyDeviceId: the name, and the device of exec that runs its kernels: chosen is that of POLY_DEVICE or
-// the default, exec.CPU that unless it is a GPU, none means that this library cannot run them.
+// devices lists the devices by PolyDeviceId: the name, and the device of exec that runs its kernels. chosen is the device of POLY_DEVICE or the
+// default one; exec.CPU is the same, unless that is a GPU; none is a device whose kernels this library cannot run.
 var devices = []struct{ name, backend string }{
 	{"AUTO", chosen}, {"CPU", exec.CPU}, {"INTERP", "interp"}, {"CUDA", none}, {"WASM_JIT", "wasm"},
 	{"WEBGPU", "webgpu"}, {"X64_JIT", "native"}, {"CLANG", "clang"},
@@ -35,7 +35,7 @@ func deviceExecutor(device int32) (*exec.Executor, error) {
 	return e, nil
 }
 
-// deviceNumber is the PolyDeviceId of a device of exec: CPU for that of the environment, unless it is a GPU.
+// deviceNumber is the PolyDeviceId of a device of exec: CPU for the device of the environment, unless it is a GPU.
 func deviceNumber(backend string) int32 {
 	if backend == chosen && exec.Named("") != exec.GPU {
 		backend = exec.CPU

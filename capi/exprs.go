@@ -222,7 +222,7 @@ func poly_expr_info(f uintptr, inputs, outputs *int32) (rc int32) {
 	return rc
 }
 
-// runExpr writes the arrays that an expression makes of arguments. results is their number.
+// runExpr runs an expression on arguments and writes the arrays that it makes to out. results is their number.
 func runExpr(fn string, f uintptr, args *uintptr, n int32, out *uintptr, room int32, results func(e *variable.Expr) (int, error), run func(c *context, e *variable.Expr, args []*variable.Variable) ([]*variable.Variable, error)) (count int32) {
 	withContextOf(fn, "f", f, handle.Expr, func(c *context) error {
 		e, err := owned[*variable.Expr](c, "f", f, handle.Expr)

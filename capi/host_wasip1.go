@@ -49,7 +49,8 @@ func wasmAlloc(n float64) unsafe.Pointer { return cAligned(uintptr(n)) }
 //go:wasmexport poly_wasm_free
 func wasmFree(p unsafe.Pointer) { cFree(p) }
 
-// lastError is the text of the last call that failed, and a 0. failed tells that the last call failed, before that the one before it did.
+// lastError is the text of the last call that failed, with a 0 behind it. failed and before report whether the last call and the one before it
+// failed.
 var (
 	lastError      [1004]byte
 	failed, before bool

@@ -50,7 +50,7 @@ func (c *context) executeBound(s *step, vars map[string]int64) error {
 	return nil
 }
 
-// start lets a program run as a job. s may be nil: there is nothing to do but to wait for the jobs before.
+// start runs a program as a job. With a nil s the job only waits for the jobs before it.
 func (c *context) start(s *exec.Step, binds []exec.Binding, vars map[string]int64) (*job, error) {
 	j := &job{ctx: c, done: make(chan struct{})}
 	var err error
@@ -101,7 +101,7 @@ func (j *job) wait(milliseconds int64) bool {
 	}
 }
 
-// maxWait is a wait that counts as one without a limit.
+// maxWait is the longest timed wait: a longer one has no limit.
 const maxWait = 365 * 24 * time.Hour
 
 // startUpdate is runUpdate as a job.

@@ -50,8 +50,8 @@ func cBytes(b []byte) unsafe.Pointer {
 	return p
 }
 
-// store writes a record, or an address, to memory of a caller. Where pointers are assigned, Go's collector marks what the memory pointed to
-// before, too: that may be an address where nothing is any more, and the collector ends the process then.
+// store writes a record, or an address, to memory of a caller, as bytes. For an assignment of pointers the collector's write barrier would also mark
+// what the memory pointed to before; that may be a dangling address, for which the collector ends the process.
 func store[T any](to *T, value T) { copy(words(to), words(&value)) }
 
 // words is memory as bytes, which hold no pointers.

@@ -177,9 +177,9 @@ func (r *reader) list(arg string, n, depth int) (any, error) {
 	return all, nil
 }
 
-// argument reads the argument of a parameter. What lists mostly hold is read without a value for each element.
+// argument reads the argument of a parameter. Lists of integers, the most frequent ones, are read without boxing each element.
 func (r *reader) argument(p *ops.Param) (any, error) {
-	n, list := -1, r.rest // the number of items, and they
+	n, list := -1, r.rest // the number of items of a list, -1 for no list, and the items
 	if len(list) > 0 && list[0].kind == callList && list[0].n >= 0 && int(list[0].n) < len(list) {
 		n, list = int(list[0].n), list[1:]
 	}
@@ -226,7 +226,7 @@ func shapeOfInts(list []callArg) uop.Shape {
 	return s
 }
 
-// pairsOf are n lists of integers, of which some may be missing, and what is left.
+// pairsOf reads n lists of integers, any of which may be None; rest are the remaining arguments.
 func pairsOf(list []callArg, n int) (out [][]uop.Sint, rest []callArg, ok bool) {
 	out = make([][]uop.Sint, n)
 	for i := range out {

@@ -17,7 +17,7 @@ import (
 	"polygrad/exec/native"
 )
 
-// contextLock is the lock of a context, against Go and the steps that C runs directly. Those are so short that waiting spins.
+// contextLock is the lock of a context, shared by Go and by the steps that C runs directly. Those are short, so waiting for them spins.
 type contextLock struct {
 	mu sync.Mutex
 	c  *C.poly_quick_context
@@ -55,7 +55,7 @@ const directTries = 16
 
 // directRun is a program that C runs directly.
 type directRun struct {
-	quick *C.poly_quick_step // nil if it does not
+	quick *C.poly_quick_step // nil if C does not run it
 	tries int
 }
 

@@ -150,7 +150,7 @@ func poly_tokenizer_encode(h uintptr, texts unsafe.Pointer, lengths *int64, n in
 	})
 }
 
-// What is encoded and decoded at once.
+// The most bytes and tokens that one call encodes or decodes.
 const (
 	mostBytes = 1 << 30
 	mostIDs   = 1 << 28

@@ -372,8 +372,7 @@ func poly_array_call(ctx uintptr, number int32, args unsafe.Pointer, n int32, ou
 	return count
 }
 
-// callArrays calls an operation on variables and returns the number of its results. It has no functions in it: they would cost as much
-// as many an operation.
+// callArrays calls an operation on variables and returns the number of its results. It has no closures: they would cost as much as many an operation.
 func callArrays(ctx uintptr, number int32, args unsafe.Pointer, n int32, out *uintptr, room int32) (count int32, err error) {
 	c, err := enter(ctx)
 	if err != nil {
@@ -510,7 +509,7 @@ func poly_array_realize(xs *uintptr, n int32) (rc int32) {
 	return rc
 }
 
-// startJob makes a job, which start begins; what start passes on is called when the kernels have run.
+// startJob makes a job. start begins the work, and calls done when the kernels have run.
 func (c *context) startJob(start func(done func(*variable.Job)) error) (h uintptr, err error) {
 	j := &job{ctx: c, done: make(chan struct{})}
 	if j.entry, err = handles.New(handle.Job, c, j); err != nil {
@@ -639,7 +638,7 @@ func poly_array_unpin(pin uintptr) {
 	}
 }
 
-// operandFor is an array, or a number as one of the type of v, and what ends its use.
+// operandFor is the operand p, an array or a number, which becomes an array of the type of v. done releases it.
 func (c *context) operandFor(arg string, v *variable.Variable, p unsafe.Pointer) (x *variable.Variable, done func(), err error) {
 	if p == nil {
 		return nil, nil, badArg(arg, "is NULL, expected an array or a number")
