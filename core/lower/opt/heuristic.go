@@ -237,8 +237,8 @@ func (k *Scheduler) upcastLast() error {
 	return nil
 }
 
-// makeGroups splits up to three output loops over the work items of a group, first those that some buffer does not depend on, of
-// equals the innermost.
+// makeGroups splits up to three output loops over the work items of a group: first the loops that the index of some buffer does not depend on, and of
+// those the innermost.
 func (k *Scheduler) makeGroups() error {
 	if k.m.Groups == nil || k.noLocal {
 		return nil
@@ -267,7 +267,7 @@ func (k *Scheduler) makeGroups() error {
 	for _, o := range chosen {
 		o.Axis -= gone
 		if int64(o.Arg) == k.num(o.Axis) {
-			gone++ // the loop has a single iteration left
+			gone++ // the loop has only one iteration left
 		}
 		if err := k.Apply(o); err != nil {
 			return err

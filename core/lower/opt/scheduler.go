@@ -408,7 +408,7 @@ func (k *Scheduler) Finish(name string) *uop.UOp {
 			parts[0] = "r"
 		}
 		for _, r := range k.Ranges() {
-			size := "n" // in memory
+			size := "n" // the size is in memory
 			if !r.Src[0].HasOp(uop.Ops(uop.Index)) {
 				size = r.Src[0].Render()
 			}
