@@ -150,7 +150,7 @@ func (r *ggufReader) list(depth int) Value {
 	return l
 }
 
-// ggufInfo is the description of a tensor, with the offset of its bytes behind the descriptions.
+// ggufInfo is the description of a tensor; from is the offset of its bytes in the data behind the descriptions.
 type ggufInfo struct {
 	*Tensor
 	from, size uint64

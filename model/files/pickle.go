@@ -20,7 +20,7 @@ type pickle struct {
 	stack []Value
 	marks []int
 	memo  map[uint64]Value
-	// persistent resolves the name of data beside the pickle.
+	// persistent resolves the name of data outside of the pickle.
 	persistent func(id Value) (Value, error)
 	// global resolves a global, nil if it is not allowed.
 	global func(module, name string) *global
@@ -66,14 +66,14 @@ func (p *pickle) read(f func()) (err error) {
 	return nil
 }
 
-// refuse ends the reading where there is an error.
+// refuse panics with a malformed if there is an error.
 func refuse(err error) {
 	if err != nil {
 		panic(malformed{err})
 	}
 }
 
-// must is v, where refuse(err) lets it.
+// must returns v after refuse(err).
 func must[T any](v T, err error) T {
 	refuse(err)
 	return v
@@ -178,7 +178,7 @@ func (p *pickle) popMark() []Value {
 	return p.above(from)
 }
 
-// above takes the values of the stack from one on.
+// above takes the values of the stack from index from on.
 func (p *pickle) above(from int) []Value {
 	items := slices.Clone(p.stack[from:])
 	p.stack = p.stack[:from]
@@ -356,7 +356,7 @@ func quoted(op byte, s string) Value {
 	return text([]byte(s))
 }
 
-// fill sets keys and values of a map, in turn.
+// fill sets keys and values of a map, which alternate in items.
 func fill(d *Dict, items []Value) error {
 	if len(items)%2 != 0 {
 		return errors.New("a key without a value")
