@@ -5,19 +5,19 @@ import (
 	"unicode/utf8"
 )
 
-// bpe merges the neighbours of the lowest rank first.
+// bpe is byte pair encoding: of all pairs of neighbouring symbols in a word, the pair of the lowest rank is merged first.
 type bpe struct {
 	vocab map[string]int32
-	// Neighbours are merged by their numbers if pairs is not nil, else if the vocabulary has their text, by the rank of that.
+	// pairs has the merge of two tokens. If it is nil, two symbols are merged if their joint text is in the vocabulary, with that token's rank.
 	pairs     map[uint64]merge
-	rank      []int32 // by numbers of tokens; nil: the number
-	ofBytes   bool    // a word is divided into bytes, else into characters
-	wholeWord bool    // a word that the vocabulary has is not divided
-	prefix    string  // of what does not begin a word
-	suffix    string  // of what ends one
-	fallback  []int32 // tokens of bytes for characters that are not in the vocabulary, or nil
-	unknown   int32   // the token of others, -1: they are left out
-	fuse      bool    // whether unknown characters that follow each other are one token
+	rank      []int32 // of each token; nil: the token's number is its rank
+	ofBytes   bool    // a word is divided into bytes, otherwise into characters
+	wholeWord bool    // a word that is in the vocabulary is not divided
+	prefix    string  // of symbols that do not begin a word
+	suffix    string  // of the symbol that ends a word
+	fallback  []int32 // the tokens of bytes, for characters that are not in the vocabulary, or nil
+	unknown   int32   // the token of unknown characters; -1: they are left out
+	fuse      bool    // adjacent unknown characters are one token
 	strict    bool    // unknown characters are an error
 }
 
@@ -36,9 +36,9 @@ type symbol struct {
 
 // candidate is a pair of neighbours that may be merged.
 type candidate struct {
-	rank, at int32 // at: the first symbol
+	rank, at int32 // at is the first symbol of the pair
 	id       int32
-	end      int32 // of the second symbol, by which pairs that changed are known
+	end      int32 // the end of the second symbol; if it has changed, the candidate is out of date
 }
 
 func (c candidate) before(d candidate) bool {
@@ -116,7 +116,7 @@ func (b *bpe) tokenize(word string, w *worker) {
 		at += size
 	}
 	m.merge(b, word)
-	before := false // an unknown one
+	before := false // whether the previous symbol is unknown
 	for i := int32(0); i < int32(len(m.symbols)); i = m.symbols[i].next {
 		s := m.symbols[i]
 		switch {
@@ -169,7 +169,7 @@ func (b *bpe) pair(word string, x, y *symbol) (merge, bool) {
 	return merge{id, id}, true
 }
 
-// merge joins neighbours until none can be.
+// merge merges candidates until there are none.
 func (m *merges) merge(b *bpe, word string) {
 	s, n := m.symbols, int32(len(m.symbols))
 	m.heap = m.heap[:0]
@@ -189,7 +189,7 @@ func (m *merges) merge(b *bpe, word string) {
 		c := m.pop()
 		x := &s[c.at]
 		if x.next <= 0 || x.next >= n || s[x.next].end != c.end {
-			continue // one of them was merged meanwhile
+			continue // out of date: one of the symbols has been merged since
 		}
 		y := &s[x.next]
 		x.id, x.end, x.next, y.next = c.id, y.end, y.next, none

@@ -46,7 +46,7 @@ const (
 	qwen2Words  = `(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`
 )
 
-// ggufWords are the expressions that split texts, by tokenizer.ggml.pre, one after another.
+// ggufWords are the regular expressions that split texts, one after another, by the value of tokenizer.ggml.pre.
 func ggufWords() map[string][]string {
 	return map[string][]string{
 		"": {gpt2Words}, "default": {gpt2Words}, "gpt-2": {gpt2Words}, "mpt": {gpt2Words}, "olmo": {gpt2Words}, "phi-2": {gpt2Words},
@@ -122,7 +122,7 @@ func readMetadata(text []byte) (*Tokenizer, error) {
 	return t, nil
 }
 
-// ofBytes is a tokenizer of merged bytes.
+// ofBytes is a byte-level BPE tokenizer.
 func (m *metadata) ofBytes() (*Tokenizer, error) {
 	exprs, ok := ggufWords()[m.Pre]
 	if !ok {
@@ -157,7 +157,7 @@ func (m *metadata) ofBytes() (*Tokenizer, error) {
 	return t, err
 }
 
-// ofPieces is a tokenizer of SentencePiece's pieces, merged by their scores.
+// ofPieces is a tokenizer of SentencePiece's pieces, which merges them by score.
 func (m *metadata) ofPieces() (*Tokenizer, error) {
 	if len(m.Scores) != len(m.Tokens) {
 		return nil, fmt.Errorf("%d tokens have %d scores", len(m.Tokens), len(m.Scores))

@@ -108,7 +108,7 @@ func normalized(f func(string) string, text string) (out string, err error) {
 	return f(text), nil
 }
 
-// words are the outputs of a pre-tokenizer. If it ends in bytes and the model takes these, words are texts instead of characters for bytes.
+// words is the stage of a pre-tokenizer. If that ends in ByteLevel and the model allows it, words are texts, not strings of byte characters: ofBytes.
 func words(raw json.RawMessage, m *part) (split stage, ofBytes bool, err error) {
 	var p part
 	if len(raw) > 0 {
@@ -138,7 +138,7 @@ func words(raw json.RawMessage, m *part) (split stage, ofBytes bool, err error) 
 	return then(append(slices.DeleteFunc(all, func(s stage) bool { return s == nil }), bytes)), true, err
 }
 
-// wordwise reports whether no token reaches over the begin of a word: ▁ behind another character. Then a text can be cut there.
+// wordwise reports whether no token contains the beginning of a word, a ▁ behind another character. Then a text can be cut there.
 func wordwise(vocab map[string]int32) bool {
 	if _, ok := vocab[mark]; !ok {
 		return false
@@ -174,7 +174,7 @@ func atMarks(text string, first bool, emit func(string, bool)) {
 	emit(text, first)
 }
 
-// models make the models of tokenizers by their types; ofBytes says that words are texts though the vocabulary has characters for bytes.
+// models build the model of a tokenizer, by its type. ofBytes says that words are texts although the vocabulary is in byte characters.
 func models() map[string]func(t *Tokenizer, p *part, ofBytes bool) error {
 	return map[string]func(t *Tokenizer, p *part, ofBytes bool) error{
 		"BPE": bpeModel, "Unigram": unigramModel,
@@ -183,7 +183,7 @@ func models() map[string]func(t *Tokenizer, p *part, ofBytes bool) error {
 			if err == nil && unknown < 0 {
 				err = fmt.Errorf("unk_token: %q is not in the vocabulary", or(p.Unknown, "[UNK]"))
 			}
-			w := &wordPiece{maps.Clone(t.ids), unknown, or(p.SubwordPrefix, "##"), or(p.MaxChars, 100), 0} // added tokens are no pieces
+			w := &wordPiece{maps.Clone(t.ids), unknown, or(p.SubwordPrefix, "##"), or(p.MaxChars, 100), 0} // a copy, since added tokens are no pieces
 			for text := range w.vocab {
 				w.longest = max(w.longest, len(text))
 			}
@@ -198,7 +198,7 @@ func models() map[string]func(t *Tokenizer, p *part, ofBytes bool) error {
 	}
 }
 
-// vocabulary names the tokens of a model and finds that of unknown ones, -1 if there is none.
+// vocabulary names the tokens of a model. It returns the token of unknown words, -1 if there is none.
 func vocabulary(t *Tokenizer, p *part, unknown string) (int32, error) {
 	var vocab map[string]int32
 	if err := json.Unmarshal(p.Vocab, &vocab); err != nil {
@@ -227,7 +227,7 @@ func bpeModel(t *Tokenizer, p *part, ofBytes bool) error {
 	if err != nil {
 		return err
 	}
-	// Added tokens have no part in merging.
+	// A copy, since added tokens take no part in merging.
 	b.unknown, b.strict = unknown, p.Unknown != nil && *p.Unknown != "" && unknown < 0
 	b.vocab = make(map[string]int32, len(t.ids))
 	for text, id := range t.ids {

@@ -11,21 +11,21 @@ import (
 
 // Options say how texts are encoded.
 type Options struct {
-	Wrap       bool // puts the tokens around a text that the model wants
+	Wrap       bool // add the special tokens that the model expects around a text
 	Special    Special
 	Truncation *Truncation // nil: none
 	Padding    *Padding    // nil: none
 }
 
-// Truncation is how tokens are cut off, in the words of a tokenizer.json. What is cut off is dropped.
+// Truncation says how a text that is too long is cut, with the names of a tokenizer.json. The tokens that are cut off are dropped.
 type Truncation struct {
-	Most      *int   `json:"max_length"` // with the tokens around a text
-	Strategy  string `json:"strategy"`   // of pairs: LongestFirst, OnlyFirst or OnlySecond
+	Most      *int   `json:"max_length"` // including the tokens around a text
+	Strategy  string `json:"strategy"`   // for pairs: LongestFirst, OnlyFirst or OnlySecond
 	Direction string `json:"direction"`  // Right or Left: the end that is cut
-	Stride    int    `json:"stride"`     // of the parts that are dropped
+	Stride    int    `json:"stride"`     // the overlap of overflowing parts, which are dropped
 }
 
-// Padding is how texts of a batch are made as long as the longest, or as a fixed length, in the words of a tokenizer.json.
+// Padding says how the texts of a batch are padded to the longest one or to a fixed length, with the names of a tokenizer.json.
 type Padding struct {
 	Strategy  json.RawMessage `json:"strategy"` // "BatchLongest" or {"Fixed": length}
 	Direction string          `json:"direction"`
@@ -37,8 +37,8 @@ type Padding struct {
 	length int
 }
 
-// Options reads "all", "none", "refuse" or a JSON list of the texts of special tokens that are allowed; or a JSON object {"allowed": one of these,
-// "truncation": …, "padding": …}, where true stands for what the file says.
+// Options reads "all", "none", "refuse" or a JSON list of the texts of the special tokens that are allowed; or a JSON object {"allowed": one of
+// these, "truncation": …, "padding": …}, where true stands for the setting of the tokenizer's file.
 func (t *Tokenizer) Options(s string) (o Options, err error) {
 	if !strings.HasPrefix(s, "{") {
 		if o.Special, err = parseSpecial(s); err != nil {
@@ -66,7 +66,7 @@ func (t *Tokenizer) Options(s string) (o Options, err error) {
 	return o, err
 }
 
-// strictly reads an object without other names than those of its fields.
+// strictly reads a JSON object and refuses names that are no fields.
 func strictly(b []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.DisallowUnknownFields()
@@ -84,7 +84,7 @@ func strictly(b []byte, into any) error {
 	return nil
 }
 
-// setting is an object that is read and checked, nil for none, or true for that of the file.
+// setting is an object that is read and checked; nil for none, and for true the setting of the file.
 func setting[T any, P interface {
 	*T
 	check() error
@@ -146,7 +146,7 @@ func (p *Padding) check() error {
 	return oneOf("direction", &p.Direction, "Right", "Left")
 }
 
-// cut truncates the tokens of a text, or of two, with room for tokens around them.
+// cut truncates the tokens of a text, or of two; more is the number of tokens that will be put around them.
 func (c *Truncation) cut(parts [][]int32, more int) error {
 	most := *c.Most - more
 	if most < 0 {
@@ -166,7 +166,7 @@ func (c *Truncation) cut(parts [][]int32, more int) error {
 		return errors.New("truncation: the strategy OnlySecond, expected a pair of texts")
 	case most == 0:
 		clear(lengths)
-	case c.Strategy == "LongestFirst" && len(parts) == 2: // the longer one is cut down to the other, then both
+	case c.Strategy == "LongestFirst" && len(parts) == 2: // first the longer one is cut, down to the length of the other, then both
 		short, swapped := min(lengths[0], lengths[1]), lengths[0] > lengths[1]
 		long := short
 		if short <= most {
@@ -195,7 +195,7 @@ func (c *Truncation) cut(parts [][]int32, more int) error {
 	return nil
 }
 
-// fill makes rows equally long.
+// fill pads rows to the same length.
 func (p *Padding) fill(rows [][]int32) {
 	length := p.length
 	if length == 0 {

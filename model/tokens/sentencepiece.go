@@ -62,7 +62,7 @@ const (
 	modelUnigram, modelBPE                                                     = 1, 2
 )
 
-// pieces is a model of SentencePiece, from its file or another one.
+// pieces is a model of SentencePiece, from its own file or another one.
 type pieces struct {
 	text  []string
 	score []float64
@@ -162,7 +162,7 @@ func fromSentencePiece(data []byte) (*Tokenizer, error) {
 // tokenizer is the tokenizer of a model's pieces.
 func (p *pieces) tokenizer() (*Tokenizer, error) {
 	t := begun(len(p.text))
-	vocab := map[string]int32{} // what words may have
+	vocab := map[string]int32{} // the pieces that words may be made of
 	var users []string
 	lowest, highest := math.Inf(1), math.Inf(-1)
 	p.unknown = none
@@ -239,7 +239,7 @@ func (p *pieces) tokenizer() (*Tokenizer, error) {
 	return t, nil
 }
 
-// order is the rank of each piece by its score: the highest is merged first.
+// order is the rank of each piece: the one with the highest score is merged first.
 func (p *pieces) order() []int32 {
 	byScore := make([]int, len(p.text))
 	for i := range byScore {
@@ -269,7 +269,7 @@ func (p *pieces) order() []int32 {
 	return rank
 }
 
-// withUsers gives words that are pieces of a user their token.
+// withUsers gives a word that is a user-defined piece the token of that piece, undivided.
 type withUsers struct {
 	model
 	vocab map[string]int32
@@ -284,7 +284,7 @@ func (u *withUsers) tokenize(word string, w *worker) {
 	u.model.tokenize(word, w)
 }
 
-// longest is the length of the longest text of a trie that a text begins with.
+// longest is the length of the longest text in a trie that is a prefix of a text.
 func (t *trie) longest(text string) int {
 	node, length := int32(0), 0
 	for i := range len(text) {
@@ -300,7 +300,7 @@ func (t *trie) longest(text string) int {
 	return length
 }
 
-// apart cuts the texts of a trie out of a text.
+// apart splits a text at the texts of a trie, which become parts of their own.
 func (t *trie) apart(text string, first bool, emit func(string, bool)) {
 	done := 0
 	for at := 0; at < len(text); {
@@ -324,7 +324,7 @@ func (t *trie) apart(text string, first bool, emit func(string, bool)) {
 	}
 }
 
-// normalize is a text with the forms of characters and the spaces that pieces have.
+// normalize is a text after the character map, with spaces written as in pieces.
 func (p *pieces) normalize(text string, users *trie) string {
 	next := func(text string) (string, int) {
 		if n := users.longest(text); n > 0 {
@@ -391,7 +391,7 @@ func (p *pieces) normalize(text string, users *trie) string {
 	return s
 }
 
-// decode is the text of pieces. What begins with a space loses it, if one was added.
+// decode is the text of pieces. If a space was put before the text, it is removed.
 func (p *pieces) decode(tokens []string, t *Tokenizer) []string {
 	begins := true
 	var run []byte
@@ -418,7 +418,7 @@ func (p *pieces) decode(tokens []string, t *Tokenizer) []string {
 		case id == p.unknown:
 			token = p.unknownText
 		case p.kind[id] == pieceControl:
-			out = append(out, token) // asked for
+			out = append(out, token) // a control token is only here if the caller keeps special tokens
 			continue
 		default:
 			if begins && (p.dummyPrefix || p.singleSpaces) {

@@ -11,18 +11,18 @@ import (
 	"strings"
 )
 
-// Where the files of vocabularies are.
+// The addresses of vocabulary files.
 const (
 	ranksFolder = "https://cdn.jsdelivr.net/npm/gpt-tokenizer@3.0.1/data/"
 	clipFile    = "https://cdn.jsdelivr.net/gh/mlfoundations/open_clip@v3.2.0/src/open_clip/bpe_simple_vocab_16e6.txt.gz"
 	hub         = "https://huggingface.co/"
 )
 
-// mostUnpacked bounds what a packed file becomes.
+// mostUnpacked bounds the size of an unpacked file.
 const mostUnpacked = 1 << 28
 
-// Source is the address of the file of a vocabulary: of tiktoken's and CLIP's by their names, as New takes them, and of the file of a model on
-// the Hugging Face Hub, "owner/name" (its tokenizer.json) or "owner/name/file", such as one of SentencePiece. An address is itself.
+// Source is the address of a vocabulary's file: of tiktoken and CLIP by the names that New takes, or of a model on the Hugging Face Hub, as
+// "owner/name" (its tokenizer.json) or "owner/name/file", such as a SentencePiece model. An address stands for itself.
 func Source(name string) (string, error) {
 	if strings.Contains(name, "://") || strings.HasPrefix(name, "data:") {
 		return name, nil
@@ -49,7 +49,7 @@ func known() string {
 	return strings.Join(append(slices.Sorted(maps.Keys(vocabularies())), "clip"), ", ")
 }
 
-// unpacked is the contents of a file, which gzip may have packed.
+// unpacked is the content of a file, which may be packed by gzip.
 func unpacked(data []byte) ([]byte, error) {
 	if !bytes.HasPrefix(data, []byte("\x1f\x8b")) {
 		return data, nil

@@ -124,7 +124,7 @@ func partsOf[T any](table map[string]func(*part) (T, error), raw []json.RawMessa
 	return all, nil
 }
 
-// patternOf reads what a part looks for: {"String": text} or {"Regex": expression}.
+// patternOf reads the pattern of a part: {"String": text} or {"Regex": expression}.
 func patternOf(raw json.RawMessage) (*pattern.Pattern, error) {
 	var p struct{ String, Regex *string }
 	if err := json.Unmarshal(raw, &p); err != nil || p.String == nil && p.Regex == nil {
@@ -146,7 +146,7 @@ func replacer(p *pattern.Pattern, by string) func(string) string {
 	}
 }
 
-// Normalizers: texts of texts.
+// Normalizers map texts to texts.
 
 type normalizer = func(string) string
 
@@ -156,7 +156,7 @@ func form(name string) func(*part) (normalizer, error) {
 	}
 }
 
-// normalizers makes them by their types.
+// normalizers build a normalizer, by its type.
 func normalizers() map[string]func(*part) (normalizer, error) {
 	return map[string]func(*part) (normalizer, error){
 		"NFC": form("NFC"), "NFD": form("NFD"), "NFKC": form("NFKC"), "NFKD": form("NFKD"),
@@ -239,7 +239,7 @@ func normalizers() map[string]func(*part) (normalizer, error) {
 	}
 }
 
-// lower is a text in small letters, character by character.
+// lower is a text in lower case, character by character.
 func lower(text string) string {
 	return strings.ReplaceAll(strings.Map(func(c rune) rune {
 		if c == 'İ' {
@@ -269,7 +269,7 @@ func mapped(text string, s *ucd.Set, by rune) string {
 	}, text)
 }
 
-// spaced puts spaces around characters.
+// spaced puts spaces around the characters of a set.
 func spaced(text string, s *ucd.Set) string {
 	var out strings.Builder
 	for _, c := range text {
@@ -284,7 +284,7 @@ func spaced(text string, s *ucd.Set) string {
 	return out.String()
 }
 
-// byteCharacters are the characters that stand for bytes: printable ones for themselves, the others from 256 on.
+// byteCharacters are the characters that stand for bytes: a printable character stands for its own byte, those from 256 on for the others.
 var byteCharacters = sync.OnceValue(func() *[256]string {
 	var chars [256]string
 	next := rune(256)
@@ -317,7 +317,7 @@ func toByteCharacters(text string) string {
 	return out.String()
 }
 
-// fromByteCharacters is the inverse; ok is false if a character stands for no byte.
+// fromByteCharacters is the inverse of toByteCharacters; ok is false if a character stands for no byte.
 func fromByteCharacters(text string) (string, bool) {
 	bytes := bytesOfCharacters()
 	out := make([]byte, 0, len(text))
@@ -331,7 +331,7 @@ func fromByteCharacters(text string) (string, bool) {
 	return string(out), true
 }
 
-// charsmap is a compiled map of SentencePiece: a double array of Darts that finds the longest key a text begins with, and texts that end in 0.
+// charsmap is a compiled character map of SentencePiece: a double-array trie (Darts) of keys, and replacements that end in 0.
 type charsmap struct {
 	units []uint32
 	texts string
@@ -398,13 +398,13 @@ func (m *charsmap) normalize(text string) string {
 
 // Pre-tokenizers.
 
-// piece is a part between separators or one of these.
+// piece is a separator, or a part between separators.
 type piece struct {
 	text      string
 	separates bool
 }
 
-// behaviors say what becomes of separators.
+// behaviors say what happens to separators.
 var behaviors = sync.OnceValue(func() map[string]func([]piece) []string {
 	return map[string]func([]piece) []string{
 		"Removed": func(all []piece) (out []string) {
@@ -454,7 +454,7 @@ var behaviors = sync.OnceValue(func() map[string]func([]piece) []string {
 	}
 })
 
-// splitting cuts a part at the matches of an expression, also at empty ones. With inverted these are what lies between separators.
+// splitting cuts a part at the matches of an expression, also at empty ones. The matches are the separators; with inverted, the parts between them.
 func splitting(p *pattern.Pattern, behavior string, inverted bool) (stage, error) {
 	join := behaviors()[behavior]
 	if join == nil {
@@ -475,7 +475,7 @@ func splitting(p *pattern.Pattern, behavior string, inverted bool) (stage, error
 				first = false
 			}
 		}
-		done, before := 0, -1 // where a match ended
+		done, before := 0, -1 // the ends of the last piece and of the last match
 		steps := pattern.Steps(text)
 		for at := 0; at <= len(text); {
 			start, stop, err := p.Next(text, at, &steps)
@@ -513,7 +513,7 @@ func splitting(p *pattern.Pattern, behavior string, inverted bool) (stage, error
 	}, nil
 }
 
-// byExpression splits at the matches of an expression of ours.
+// byExpression splits at the matches of an expression that this package has.
 func byExpression(expr, behavior string, inverted bool) func(*part) (stage, error) {
 	return func(*part) (stage, error) { return bySource(expr, behavior, inverted) }
 }
@@ -531,7 +531,7 @@ const (
 	punctuation = `[!-/:-@\[-` + "`" + `{-~\p{P}]`
 )
 
-// byteLevel is how a byte-level pre-tokenizer splits; its words are still texts.
+// byteLevel is the splitting of a byte-level pre-tokenizer. Its words are texts, not yet byte characters.
 func byteLevel(p *part) (stage, error) {
 	words := stage(func(text string, first bool, emit func(string, bool)) { emit(text, first) })
 	if or(p.UseRegex, true) {
@@ -573,7 +573,7 @@ func then(all []stage) stage {
 	}
 }
 
-// scheme is the condition under which a mark is put before a text.
+// scheme says when a mark is put before a text: always, never or first.
 func (p *part) scheme() string {
 	if p.Scheme != nil {
 		return *p.Scheme
@@ -584,7 +584,7 @@ func (p *part) scheme() string {
 	return "never"
 }
 
-// preTokenizers makes them by their types.
+// preTokenizers build a pre-tokenizer, by its type.
 func preTokenizers() map[string]func(*part) (stage, error) {
 	return map[string]func(*part) (stage, error){
 		"ByteLevel": func(p *part) (stage, error) {
@@ -669,8 +669,8 @@ func preTokenizers() map[string]func(*part) (stage, error) {
 	}
 }
 
-// byScripts splits where the script of characters changes; Japanese is one script. Spaces and what has no script continue the word before them,
-// and are dropped at the beginning of a text, as there.
+// byScripts splits where the script of characters changes; Japanese counts as one script. Spaces and characters without a script belong to the word
+// before them, and are dropped at the beginning of a text, as in Hugging Face's tokenizers.
 func byScripts(text string, first bool, emit func(string, bool)) {
 	scriptOf := func(c rune) int {
 		switch s := ucd.Script(c); {
@@ -704,7 +704,7 @@ func byScripts(text string, first bool, emit func(string, bool)) {
 
 // Post-processors.
 
-// clsAndSep puts a token before and one behind a text, and others between two: each is a list of a text and a number.
+// clsAndSep puts the token cls before a text and sep behind it, and between two texts as many sep as given. Each is a list of a text and a number.
 func clsAndSep(between int) func(p *part) ([]template, error) {
 	return func(p *part) ([]template, error) {
 		var ids [2][]int32
@@ -725,7 +725,7 @@ func clsAndSep(between int) func(p *part) ([]template, error) {
 	}
 }
 
-// slots reads a template of texts and special tokens; texts are as many as it may have.
+// slots reads a template of texts and special tokens for the given number of texts.
 func (p *part) slots(name string, items []templateItem, texts int) (out []slot, err error) {
 	for i, item := range items {
 		switch {
@@ -740,7 +740,7 @@ func (p *part) slots(name string, items []templateItem, texts int) (out []slot, 
 	return out, nil
 }
 
-// postProcessors makes them by their types.
+// postProcessors build the templates of a post-processor, by its type.
 func postProcessors() map[string]func(*part) ([]template, error) {
 	return map[string]func(*part) ([]template, error){
 		"BertProcessing": clsAndSep(1), "RobertaProcessing": clsAndSep(2),
@@ -760,7 +760,7 @@ func postProcessors() map[string]func(*part) ([]template, error) {
 	}
 }
 
-// Decoders: texts of tokens, whose concatenation is the text.
+// Decoders map the texts of tokens to texts whose concatenation is the result.
 
 type decoder = func([]string) []string
 
@@ -774,7 +774,7 @@ func each(f func(token string, i int) string) decoder {
 	}
 }
 
-// clean takes spaces away that the splitting of English puts between tokens.
+// clean removes the spaces that splitting English text puts between tokens.
 func clean(text string) string {
 	for _, pair := range [][2]string{
 		{" .", "."}, {" ?", "?"}, {" !", "!"}, {" ,", ","}, {" ' ", "'"}, {" n't", "n't"}, {" 'm", "'m"}, {" do not", " don't"},
@@ -785,7 +785,7 @@ func clean(text string) string {
 	return text
 }
 
-// decoders makes them by their types.
+// decoders build a decoder, by its type.
 func decoders() map[string]func(*part) (decoder, error) {
 	return map[string]func(*part) (decoder, error){
 		"ByteLevel": func(*part) (decoder, error) {
@@ -887,7 +887,7 @@ func decoders() map[string]func(*part) (decoder, error) {
 	}
 }
 
-// byteNames are the names of tokens of bytes.
+// byteNames are the names of byte tokens, such as <0x0A>.
 func byteNames() (names [256]string) {
 	for b := range names {
 		names[b] = fmt.Sprintf("<0x%02X>", b)
@@ -895,7 +895,7 @@ func byteNames() (names [256]string) {
 	return names
 }
 
-// byteOf is the byte that the name of a token stands for.
+// byteOf is the byte that a token stands for by its name.
 func byteOf(name string) (byte, bool) {
 	if len(name) != 6 || name[:3] != "<0x" || name[5] != '>' {
 		return 0, false
@@ -914,7 +914,7 @@ func byteOf(name string) (byte, bool) {
 	return byte(b), true
 }
 
-// joinBytes makes texts of tokens of bytes that follow each other; if these are no UTF-8, each byte is a U+FFFD.
+// joinBytes joins adjacent byte tokens to a text; if their bytes are not UTF-8, each of them becomes U+FFFD.
 func joinBytes(tokens []string) (out []string) {
 	var run []byte
 	flush := func() {

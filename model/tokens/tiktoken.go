@@ -19,7 +19,7 @@ import (
 	"polygrad/model/tokens/ucd"
 )
 
-// How texts are split into words before their bytes are merged.
+// The regular expressions that split texts into words before bytes are merged.
 const (
 	gpt2Words   = `'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`
 	cl100kWords = `'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s*[\r\n]+|\s+(?!\S)|\s+`
@@ -36,7 +36,7 @@ const (
 	endOfPrompt = "<|endofprompt|>"
 )
 
-// ranks is a vocabulary of tiktoken: the bytes of tokens are in a file, the rest is here.
+// ranks is the part of a tiktoken vocabulary that is not in its file of ranks.
 type ranks struct {
 	Words   string           `json:"pattern"`
 	Special map[string]int32 `json:"special"`
@@ -62,7 +62,7 @@ func harmony() map[string]int32 {
 	return named
 }
 
-// named is a vocabulary of tiktoken: the file of its ranks, which several share, and the rest of it.
+// named is a vocabulary of tiktoken: its file of ranks, which other vocabularies may share, and the rest.
 type named struct {
 	file string
 	read func() ranks
@@ -84,7 +84,7 @@ func vocabularies() map[string]named {
 	}
 }
 
-// ArgError is an error of an argument: the name that New is given, or one of Options.
+// ArgError is an error in an argument: in the name that New takes, or in one of the Options.
 type ArgError struct {
 	Arg string
 	Err error
@@ -92,10 +92,10 @@ type ArgError struct {
 
 func (e *ArgError) Error() string { return e.Arg + ": " + e.Err.Error() }
 
-// New reads a tokenizer: a tokenizer.json of Hugging Face, a model of SentencePiece, a GGUF file or its metadata as JSON, which are known by
-// their contents if name is empty; with a name of one of tiktoken's vocabularies (gpt2, r50k_base, p50k_base, p50k_edit, cl100k_base,
-// o200k_base, o200k_harmony) its file of ranks, with "clip" the merges of CLIP. A name that is a JSON object, {"pattern": expression, "special":
-// {text: number}}, is a vocabulary of ranks of one's own. What gzip has packed is unpacked.
+// New reads a tokenizer. Without a name, data is a tokenizer.json of Hugging Face, a SentencePiece model, a GGUF file or the metadata of one as JSON,
+// recognized by its contents. With the name of a tiktoken vocabulary (gpt2, r50k_base, p50k_base, p50k_edit, cl100k_base, o200k_base, o200k_harmony)
+// it is the file of ranks, with "clip" the merges of CLIP. A name that is a JSON object, {"pattern": expression, "special": {text: number}},
+// describes a vocabulary of ranks of the caller's own. Data packed by gzip is unpacked.
 func New(data []byte, name string) (*Tokenizer, error) {
 	data, err := unpacked(data)
 	if err != nil {
@@ -165,7 +165,7 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// read makes the tokenizer of lines of bytes in base 64 and ranks.
+// read makes the tokenizer from lines of a token's bytes in base 64 and its rank.
 func (r ranks) read(data []byte) (*Tokenizer, error) {
 	p, err := pattern.Compile(r.Words)
 	if err != nil {
@@ -202,7 +202,7 @@ func (r ranks) read(data []byte) (*Tokenizer, error) {
 	}
 	t.words = &bpe{vocab: vocab, ofBytes: true, wholeWord: true, unknown: none, strict: true}
 	names := slices.Sorted(maps.Keys(r.Special))
-	slices.Reverse(names) // of two texts of a token the first one is what it is decoded to
+	slices.Reverse(names) // a token with two texts is decoded to the first of them
 	for _, text := range names {
 		id := r.Special[text]
 		if of, ok := t.Text(id); ok && !t.special[id] {
@@ -222,7 +222,7 @@ const (
 	clipBegin   = "<|startoftext|>"
 )
 
-// fromMerges reads CLIP's file: a line of a version, then pairs. Texts become rows of 77 tokens: a first one, the text's, a last one, zeros.
+// fromMerges reads CLIP's file: a version line, then pairs. A text becomes a row of 77 tokens: a begin token, its tokens, an end token, zeros.
 func fromMerges(data []byte) (*Tokenizer, error) {
 	lines := strings.Split(string(data), "\n")
 	lines = lines[min(1, len(lines)):]
@@ -231,7 +231,7 @@ func fromMerges(data []byte) (*Tokenizer, error) {
 	t.isBytes = true
 	b := &bpe{vocab: t.ids, pairs: make(map[uint64]merge, len(lines)), ofBytes: true, suffix: wordEnd, unknown: none, strict: true}
 	chars := byteCharacters()
-	// Bytes come in the order of their characters: those that stand for themselves first.
+	// Bytes are numbered in the order of their byte characters: those that stand for themselves come first.
 	order := make([]int, 256)
 	for i := range order {
 		order[i] = i
@@ -302,7 +302,7 @@ func fromMerges(data []byte) (*Tokenizer, error) {
 	return t, nil
 }
 
-// clipText is a text in small letters with single spaces. A sigma that ends a word is another one.
+// clipText is a text in lower case with single spaces. A sigma at the end of a word has a lower case of its own.
 func clipText(text string) string {
 	text = strings.Join(strings.FieldsFunc(text, ucd.Space().Has), " ")
 	runes := []rune(text)

@@ -1,6 +1,6 @@
-// Package tokens turns texts into the tokens of language models and back: byte pairs by ranks (tiktoken, CLIP), SentencePiece's models,
-// tokenizer.json of Hugging Face and what GGUF files have of them. All are one pipeline: texts of added tokens are found, the others are
-// normalized, split into words, and each word is tokenized by a model; a post-processor puts tokens around them.
+// Package tokens converts texts to the tokens of language models and back: byte pair encoding by ranks (tiktoken, CLIP), SentencePiece models,
+// tokenizer.json of Hugging Face, and the tokenizers in GGUF files. All are one pipeline: added tokens are found in the text; the rest is normalized
+// and split into words, which a model tokenizes; a post-processor puts tokens around the result.
 package tokens
 
 import (
@@ -16,22 +16,22 @@ import (
 	"polygrad/model/tokens/ucd"
 )
 
-// Tokenizer is the tokens of texts. It may be used by any number of threads.
+// Tokenizer converts texts to tokens and back. It may be used by several goroutines.
 type Tokenizer struct {
-	normalize func(string) string // nil: as it is
+	normalize func(string) string // nil: no change
 	split     stage               // nil: a text is one word
 	words     model
-	wraps     []template // what is put around tokens, one after another
+	wraps     []template // what post-processors put around the tokens, one after another
 	decode    func([]string) []string
-	finish    func(ids []int32) []int32 // behind wraps
+	finish    func(ids []int32) []int32 // the last step of encoding, after wraps
 
-	truncation *Truncation // of the file
+	truncation *Truncation // the settings of the file
 	padding    *Padding
 
-	begin   func(ids []int32) []int32 // before decoding
-	isBytes bool                      // texts are bytes, which are joined
+	begin   func(ids []int32) []int32 // the first step of decoding
+	isBytes bool                      // the texts of tokens are bytes, which are concatenated
 
-	texts   []string // of tokens by their numbers
+	texts   []string // by token number
 	known   []bool
 	ids     map[string]int32
 	special map[int32]bool
@@ -43,29 +43,29 @@ type Tokenizer struct {
 	free sync.Pool // of *worker
 }
 
-// stage splits a part of a text; first says that the text begins with it.
+// stage splits a part of a text; first says that the text begins with this part.
 type stage func(part string, first bool, emit func(part string, first bool))
 
-// model finds the tokens of a word and appends them to those of a worker.
+// model tokenizes a word and appends its tokens to the worker's.
 type model interface {
 	tokenize(word string, w *worker)
 }
 
-// template is what a post-processor makes of the tokens of a text, and of two.
+// template is what a post-processor makes of one text and of a pair of texts.
 type template struct{ single, pair []slot }
 
-// slot is tokens, or the place of those of a text: the first or the second.
+// slot is fixed tokens, or the place of the tokens of a text.
 type slot struct {
 	ids  []int32
-	text int // 1, 2; 0: ids
+	text int // 1 or 2: the first or second text; 0: ids
 }
 
-// around is the template of tokens before and behind a text, or two.
+// around is the template with tokens before and behind a text, or a pair.
 func around(before, behind []int32) template {
 	return template{[]slot{{ids: before}, {text: 1}, {ids: behind}}, []slot{{ids: before}, {text: 1}, {text: 2}, {ids: behind}}}
 }
 
-// fill applies a template to texts.
+// fill applies a template to the tokens of texts.
 func (tmpl template) fill(texts [][]int32) (out []int32) {
 	slots := tmpl.single
 	if len(texts) == 2 {
@@ -81,12 +81,12 @@ func (tmpl template) fill(texts [][]int32) (out []int32) {
 	return out
 }
 
-// failure is the panic of an error while a text is encoded.
+// failure is the panic value of an error during encoding.
 type failure struct{ error }
 
 func fail(format string, a ...any) { panic(failure{fmt.Errorf(format, a...)}) }
 
-// caught turns the panic of a failure into an error.
+// caught recovers from a failure and returns its error.
 func caught(err *error) {
 	switch r := recover().(type) {
 	case nil:
@@ -97,16 +97,16 @@ func caught(err *error) {
 	}
 }
 
-// Special is the treatment of special tokens' texts in an encoded text.
+// Special says how the texts of special tokens in an encoded text are treated.
 type Special struct {
-	// Refuse makes a text of a special token that is not allowed an error; else it is text as any other.
+	// Refuse makes the text of a special token that is not allowed an error; otherwise it is ordinary text.
 	Refuse bool
-	// All allows all, else only those of Allowed are tokens.
+	// All allows all special tokens; otherwise only those of Allowed become tokens.
 	All     bool
 	Allowed []string
 }
 
-// parseSpecial reads "all", "none", "refuse" or a JSON list of the texts that are allowed; others are text.
+// parseSpecial reads "all", "none", "refuse" or a JSON list of allowed texts; other special tokens are ordinary text.
 func parseSpecial(s string) (Special, error) {
 	switch s {
 	case "", "all":
@@ -124,15 +124,15 @@ func parseSpecial(s string) (Special, error) {
 }
 
 const (
-	mostTokens = 1 << 21 // the highest number of a token is less
-	mostKnown  = 1 << 16 // words whose tokens a worker remembers
-	longWord   = 64      // bytes of words that are remembered
+	mostTokens = 1 << 21 // token numbers are below this
+	mostKnown  = 1 << 16 // words whose tokens a worker caches
+	longWord   = 64      // the bytes of the longest word that is cached
 )
 
-// worker is the state of encoding: the tokens so far, and a cache of the tokens of words.
+// worker is the state of an encoding: the tokens so far, and a cache of the tokens of words.
 type worker struct {
 	out    []int32
-	known  map[string][2]uint32 // where their tokens are
+	known  map[string][2]uint32 // the positions of a word's tokens in arena
 	arena  []int32
 	merges merges
 	best   []step
@@ -146,7 +146,7 @@ func (t *Tokenizer) worker() *worker {
 	return &worker{out: []int32{}, known: map[string][2]uint32{}}
 }
 
-// word appends the tokens of a word.
+// word appends the tokens of a word, from the cache if possible.
 func (t *Tokenizer) word(word string, w *worker) {
 	if word == "" {
 		return
@@ -199,7 +199,7 @@ func (t *Tokenizer) tokens(text string, special Special, w *worker) (err error) 
 	return nil
 }
 
-// Encode is the tokens of a text, or of two that are a pair; not padded.
+// Encode returns the tokens of a text, or of a pair of texts, without padding.
 func (t *Tokenizer) Encode(o Options, texts ...string) ([]int32, error) {
 	w := t.worker()
 	defer t.free.Put(w)
@@ -240,7 +240,7 @@ func (t *Tokenizer) Encode(o Options, texts ...string) ([]int32, error) {
 	return ids, nil
 }
 
-// EncodeBatch is the tokens of each of several texts, or pairs of texts, which threads share.
+// EncodeBatch returns the tokens of several texts, or pairs of texts. Threads share the texts.
 func (t *Tokenizer) EncodeBatch(o Options, texts [][]string) ([][]int32, error) {
 	out, errs := make([][]int32, len(texts)), make([]error, len(texts))
 	threads := min(runtime.GOMAXPROCS(0), len(texts))
@@ -266,13 +266,13 @@ func (t *Tokenizer) EncodeBatch(o Options, texts [][]string) ([][]int32, error) 
 	return out, errors.Join(errs...)
 }
 
-// Decode is the text of tokens, without special ones unless keep says otherwise; bytes that are no text are replaced.
+// Decode returns the text of tokens; special tokens are left out unless keep is set. Bytes that are not UTF-8 are replaced by U+FFFD.
 func (t *Tokenizer) Decode(ids []int32, keep bool) (string, error) {
 	b, err := t.DecodeBytes(ids, keep)
 	return lossy(b), err
 }
 
-// DecodeBytes is Decode, but bytes of tokens of bytes that are no text stay.
+// DecodeBytes is Decode, but keeps bytes of byte tokens that are not UTF-8.
 func (t *Tokenizer) DecodeBytes(ids []int32, keep bool) (b []byte, err error) {
 	if t.begin != nil {
 		ids = t.begin(ids)
@@ -295,7 +295,7 @@ func (t *Tokenizer) DecodeBytes(ids []int32, keep bool) (b []byte, err error) {
 	return []byte(strings.Join(texts, "")), nil
 }
 
-// Has reports whether a number is that of a token.
+// Has reports whether there is a token with this number.
 func (t *Tokenizer) Has(id int32) bool { return id >= 0 && int(id) < len(t.known) && t.known[id] }
 
 // ID is the number of a token, -1 if there is none.
@@ -306,7 +306,7 @@ func (t *Tokenizer) ID(text string) int32 {
 	return -1
 }
 
-// Text is the entry of the vocabulary for a token; for tokens of bytes these bytes.
+// Text returns the vocabulary entry of a token; for byte tokens, the bytes.
 func (t *Tokenizer) Text(id int32) (string, bool) {
 	if !t.Has(id) {
 		return "", false
@@ -314,7 +314,7 @@ func (t *Tokenizer) Text(id int32) (string, bool) {
 	return t.texts[id], true
 }
 
-// Special are the special tokens by their texts.
+// Special returns the special tokens by text.
 func (t *Tokenizer) Special() map[string]int32 { return t.named }
 
 // Size is the number of tokens.
@@ -336,12 +336,12 @@ func (t *Tokenizer) name(text string, id int32) error {
 	return nil
 }
 
-// begun is a tokenizer without tokens, for n of them.
+// begun is a tokenizer without tokens, with room for n.
 func begun(n int) *Tokenizer {
 	return &Tokenizer{ids: make(map[string]int32, n), special: map[int32]bool{}, named: map[string]int32{}}
 }
 
-// addedToken is a text that is a token wherever it is.
+// addedToken is a text that is one token wherever it occurs.
 type addedToken struct {
 	ID         int32  `json:"id"`
 	Content    string `json:"content"`
@@ -352,7 +352,7 @@ type addedToken struct {
 	Special    bool   `json:"special"`
 }
 
-// add names an added token; it is found in texts as find says.
+// add names an added token. find is the text that stands for it in texts, if it is not "".
 func (t *Tokenizer) add(a addedToken, find string, in *matcher) error {
 	if err := t.name(a.Content, a.ID); err != nil {
 		return err
@@ -366,10 +366,10 @@ func (t *Tokenizer) add(a addedToken, find string, in *matcher) error {
 	return nil
 }
 
-// matcher finds added tokens: the leftmost, of these the longest.
+// matcher finds added tokens in a text: the leftmost one, and of those that begin there the longest.
 type matcher struct {
 	tokens  map[string]addedToken
-	lengths []int // of their texts, longest first
+	lengths []int // the lengths of their texts, in descending order
 	firsts  string
 }
 
@@ -387,7 +387,7 @@ func (m *matcher) add(text string, a addedToken) {
 	}
 }
 
-// at is the token that a text begins with.
+// at is the token with whose text a text begins.
 func (m *matcher) at(text string) (string, addedToken, bool) {
 	for _, n := range m.lengths {
 		if n <= len(text) {
@@ -399,7 +399,7 @@ func (m *matcher) at(text string) (string, addedToken, bool) {
 	return "", addedToken{}, false
 }
 
-// scan calls token with each token in a text and plain with what is between them.
+// scan calls token for each token in a text, and plain for the text between tokens.
 func (m *matcher) scan(text string, special Special, plain func(string), token func(int32)) {
 	if len(m.tokens) == 0 || !special.All && !special.Refuse && len(special.Allowed) == 0 && !m.hasPlain() {
 		if text != "" {
@@ -459,7 +459,7 @@ func (m *matcher) hasPlain() bool {
 	return false
 }
 
-// lossy is the text of bytes: each part that is no UTF-8, as long as it could become a character, is one U+FFFD.
+// lossy is the text of bytes, with one U+FFFD for each maximal part that is not UTF-8 but may begin a character.
 func lossy(b []byte) string {
 	if utf8.Valid(b) {
 		return string(b)
@@ -476,7 +476,7 @@ func lossy(b []byte) string {
 	return out.String()
 }
 
-// wrongPart is the number of bytes of a character that is not complete.
+// wrongPart is the number of bytes of an incomplete character.
 func wrongPart(b []byte) int {
 	low, high, more := byte(0x80), byte(0xbf), 0
 	switch c := b[0]; {
@@ -504,7 +504,7 @@ func wrongPart(b []byte) int {
 	return n
 }
 
-// short is a text for an error.
+// short is a text, shortened for an error message.
 func short(s string) string {
 	const most = 40
 	if len(s) <= most {
@@ -513,17 +513,17 @@ func short(s string) string {
 	return strings.ToValidUTF8(s[:most], "") + "…"
 }
 
-// Stream is text that grows by tokens: a token may be a part of a character, and its text may depend on those before it.
+// Stream decodes tokens as they come: a token may be a part of a character, and its text may depend on the tokens before it.
 type Stream struct {
 	t       *Tokenizer
 	keep    bool
-	ids     []int32 // the last ones
-	written int     // what those before it stand for was written
+	ids     []int32 // the last tokens
+	written int     // the number of ids whose text has been returned
 }
 
 const streamContext = 8 // earlier tokens that may affect the text of new ones
 
-// NewStream begins a text behind tokens whose text is known.
+// NewStream begins a text behind tokens whose text is already known.
 func (t *Tokenizer) NewStream(before []int32, keep bool) (*Stream, error) {
 	s := &Stream{t: t, keep: keep}
 	if err := s.add(before); err != nil {
@@ -534,7 +534,7 @@ func (t *Tokenizer) NewStream(before []int32, keep bool) (*Stream, error) {
 	return s, nil
 }
 
-// Push adds tokens and returns the new text; what is a part of a character is kept back. Without tokens it returns what was kept back.
+// Push adds tokens and returns the new text; an incomplete character is held back. Without tokens, Push returns what was held back.
 func (s *Stream) Push(ids ...int32) (string, error) {
 	if err := s.add(ids); err != nil {
 		return "", err
@@ -542,7 +542,7 @@ func (s *Stream) Push(ids ...int32) (string, error) {
 	return s.piece(len(ids) == 0)
 }
 
-// add appends tokens, but those that have no text.
+// add appends tokens, except those that are left out of the text.
 func (s *Stream) add(ids []int32) error {
 	for _, id := range ids {
 		if !s.t.Has(id) {
@@ -567,7 +567,7 @@ func (s *Stream) piece(final bool) (string, error) {
 		return "", err
 	}
 	piece, ok := strings.CutPrefix(text, before)
-	if !ok { // wrong bytes changed what is before them
+	if !ok { // invalid bytes changed the text before them
 		if piece, err = s.t.Decode(s.ids[s.written:], s.keep); err != nil {
 			return "", err
 		}

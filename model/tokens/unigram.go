@@ -6,19 +6,19 @@ import (
 	"unicode/utf8"
 )
 
-// unigram finds the most likely pieces of a word (Kudo, Subword Regularization).
+// unigram finds the most likely segmentation of a word into pieces (Kudo, Subword Regularization).
 type unigram struct {
 	vocab   map[string]int32
 	trie    trie
 	score   []float64
-	unknown int32   // the token of characters that no piece has
-	bytes   []int32 // tokens of bytes for them, or nil
+	unknown int32   // the token of characters that are no piece
+	bytes   []int32 // the tokens of bytes for such characters, or nil
 	penalty float64 // the score of such a character
 }
 
 const unknownPenalty = 10 // below the lowest score
 
-// step is the best way to a place in a word.
+// step is the best segmentation of a word up to a position: its score, and where its last piece begins.
 type step struct {
 	score float64
 	from  int32
@@ -75,7 +75,7 @@ func (u *unigram) tokenize(word string, w *worker) {
 		}
 		at += size
 	}
-	// Back from the end, the tokens come in the reverse order.
+	// Follow the steps back from the end: the tokens come in reverse order.
 	begun := len(w.out)
 	fused := false
 	for at := int32(n); at > 0; at = best[at].from {
@@ -101,9 +101,9 @@ func (u *unigram) tokenize(word string, w *worker) {
 	}
 }
 
-// trie finds the pieces that a text begins with: children of a node are in a table of all.
+// trie finds the pieces that are prefixes of a text. The edges of all nodes are in one hash table.
 type trie struct {
-	ids   []int32 // of the pieces that end at nodes, -1 if none does
+	ids   []int32 // the piece that ends at each node, -1 if there is none
 	table []edge  // open addressing, a power of two
 	edges int
 }
@@ -160,13 +160,13 @@ func (t *trie) add(text string, id int32) {
 	}
 }
 
-// wordPiece takes the longest piece that a word begins with, then the longest that continues it.
+// wordPiece takes the longest piece that is a prefix of the word, then the longest one that continues it, and so on.
 type wordPiece struct {
 	vocab   map[string]int32
 	unknown int32
 	prefix  string
-	most    int // characters of a word
-	longest int // bytes of a piece
+	most    int // the longest word in characters; a longer one is unknown
+	longest int // the longest piece in bytes
 }
 
 func (p *wordPiece) tokenize(word string, w *worker) {

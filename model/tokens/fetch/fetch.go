@@ -1,5 +1,5 @@
-// Package fetch loads the tokenizers of vocabularies by their names, and keeps their files. Programs that do not import it have no client of
-// HTTP in them.
+// Package fetch downloads the tokenizers of vocabularies by their names, and caches their files. Programs that do not import it contain no HTTP
+// client.
 package fetch
 
 import (
@@ -16,8 +16,8 @@ import (
 	"polygrad/model/tokens"
 )
 
-// Tokenizer is the tokenizer of a vocabulary of tiktoken's or CLIP's by its name, of a model on the Hugging Face Hub or of an address: see
-// tokens.Source. progress, which may be nil, is told how many bytes have come, and how many there are, -1 if that is not known.
+// Tokenizer is the tokenizer of a vocabulary of tiktoken or CLIP, of a model on the Hugging Face Hub, or of a file at an address: see tokens.Source.
+// progress, which may be nil, is called with the bytes loaded so far and their total number, -1 if that is not known.
 func Tokenizer(name string, progress func(loaded, total int64)) (*tokens.Tokenizer, error) {
 	url, err := tokens.Source(name)
 	if err != nil {
@@ -33,14 +33,14 @@ func Tokenizer(name string, progress func(loaded, total int64)) (*tokens.Tokeniz
 	return tokens.New(data, name)
 }
 
-// client gives up on a server that does not begin to answer.
+// client times out if a server does not begin to answer.
 var client = func() *http.Client {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.ResponseHeaderTimeout = 30 * time.Second
 	return &http.Client{Transport: transport}
 }()
 
-// File is the content of an HTTP address: loaded once, and kept in polygrad/downloads of the user's folder of caches.
+// File is the content of an HTTP address. It is downloaded once and cached in polygrad/downloads of the user's cache folder.
 func File(url string, progress func(loaded, total int64)) ([]byte, error) {
 	caches, err := os.UserCacheDir()
 	if err != nil {
@@ -66,7 +66,7 @@ func File(url string, progress func(loaded, total int64)) ([]byte, error) {
 	return data, keep(path, data)
 }
 
-// keep writes a file whole or not at all: another process may look for it at the same time.
+// keep writes a file atomically, since another process may read it at the same time.
 func keep(path string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
@@ -88,7 +88,7 @@ func keep(path string, data []byte) error {
 	return err
 }
 
-// counted tells how much of a body has been read.
+// counted is a body that reports how much of it has been read.
 type counted struct {
 	io.Reader
 	loaded, total int64

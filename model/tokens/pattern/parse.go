@@ -23,7 +23,7 @@ type tree struct {
 	kind     kind
 	set      *ucd.Set
 	sub      [][]*tree
-	min, max int // of a repetition of sub, max -1 if there is no limit
+	min, max int // the repetitions of sub; max is -1 for no limit
 	mode     mode
 	negative bool
 }
@@ -32,7 +32,7 @@ type parser struct {
 	text       string
 	at         int
 	fold, dots bool // (?i) and (?s), which is Oniguruma's (?m)
-	oniguruma  bool // where its Ruby syntax differs
+	oniguruma  bool // Ruby's syntax where it differs from Perl's
 	depth      int
 }
 
@@ -91,7 +91,7 @@ func (p *parser) alternatives() [][]*tree {
 	return all
 }
 
-// repeated reads what says how often an item comes.
+// repeated reads the quantifiers behind an item.
 func (p *parser) repeated(item *tree) *tree {
 	for times := 0; p.more(); times++ {
 		if times > mostNesting {
@@ -113,7 +113,7 @@ func (p *parser) repeated(item *tree) *tree {
 			}
 			if end < 0 || a == "" && b == "" || low < 0 {
 				p.at = start
-				return item // a brace
+				return item // a literal brace
 			}
 			p.at += end + 1
 			if high >= 0 && high < low {
@@ -218,7 +218,7 @@ func (p *parser) group() *tree {
 			case '-':
 				on = false
 			case ')':
-				return nil // up to the end of the group that this one is in
+				return nil // these flags hold up to the end of the enclosing group
 			default:
 				p.fail("the flag %q is not known, expected i, m, s or u", c)
 			}
@@ -230,7 +230,7 @@ func (p *parser) group() *tree {
 	return t
 }
 
-// folded adds the other cases of characters, where (?i) says so.
+// folded adds the other cases of the characters of a set under (?i).
 func (p *parser) folded(s *ucd.Set) *ucd.Set {
 	if !p.fold {
 		return s
@@ -248,7 +248,7 @@ func (p *parser) folded(s *ucd.Set) *ucd.Set {
 	return out
 }
 
-// word is \w outside of classes, where Oniguruma's has the powers and fractions of Latin-1 too.
+// word is \w outside of classes. In Oniguruma it contains superscripts and fractions of Latin-1.
 func (p *parser) word() *ucd.Set {
 	if p.oniguruma {
 		return ucd.Word().Or(ucd.Of(0xb2, 0xb3, 0xb9, 0xb9, 0xbc, 0xbe))
@@ -256,7 +256,7 @@ func (p *parser) word() *ucd.Set {
 	return ucd.Word()
 }
 
-// Maps are made when they are first used: pages load this package later.
+// Maps are made on first use, since pages load this package later.
 
 var classes = sync.OnceValue(func() map[rune]func() *ucd.Set {
 	return map[rune]func() *ucd.Set{
@@ -360,7 +360,7 @@ func (p *parser) class() *ucd.Set {
 	}
 	defer func() { p.depth-- }()
 	negative := p.accept("^")
-	var both, s *ucd.Set // both: the intersection of what is before &&
+	var both, s *ucd.Set // both is the intersection of the operands before the last &&
 	s = ucd.Of()
 	for first := true; first || !p.accept("]"); first = false {
 		switch {

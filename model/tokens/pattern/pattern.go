@@ -1,6 +1,6 @@
-// Package pattern matches the regular expressions by which tokenizers split texts: the syntax of Oniguruma, as far as it is the one of Perl,
-// with assertions, lazy and possessive repetitions and classes of Unicode; no references. Alternatives are tried in order, as there, so that
-// the same match is found.
+// Package pattern matches the regular expressions by which tokenizers split texts. The syntax is the part of Oniguruma's that it shares with Perl,
+// with lookahead, lookbehind, lazy and possessive quantifiers and Unicode classes, but without backreferences. Alternatives are tried in order, as in
+// Perl, so that the same match is found.
 package pattern
 
 import (
@@ -15,9 +15,9 @@ import (
 type kind uint8
 
 const (
-	end kind = iota // of the expression, or of what a node looks at
+	end kind = iota // the end of the expression, or of a lookaround or atomic part
 	char
-	loop // of a character; in a tree, of anything
+	loop // the repetition of a character; in a tree, of anything
 	loopEntry
 	group
 	choice
@@ -40,31 +40,31 @@ const (
 	possessive
 )
 
-// node is a place in a compiled expression. What is found there goes on at next.
+// node is a node of a compiled expression: it matches a part of the text, and next the text behind it.
 type node struct {
 	kind     kind
 	mode     mode
 	negative bool
 	min, max int
 	set      *ucd.Set
-	ascii    [2]uint64 // the first characters of set
+	ascii    [2]uint64 // set for ASCII characters
 	next     *node
-	sub      *node       // what is looked at, or repeated: that ends at this node
+	sub      *node       // of a lookaround or atomic part, with an end of its own; of a repetition, ending at this node
 	choices  []*node     // in order
-	begins   [][4]uint64 // of the choices
-	first    [4]uint64   // what firsts found, once known says so
+	begins   [][4]uint64 // the first bytes of each choice
+	first    [4]uint64   // the result of firsts, if known
 	empty    bool
 	known    bool
 }
 
-// Pattern is a compiled expression, for any number of threads.
+// Pattern is a compiled expression. It may be used by several goroutines.
 type Pattern struct {
 	start *node
 	first [4]uint64 // bytes that a match may begin with
 	empty bool      // whether a match may be empty
 }
 
-// Compile reads an expression of tiktoken's, where counted repetitions may be possessive, as in Perl.
+// Compile reads an expression of tiktoken, in which counted repetitions may be possessive, as in Perl.
 func Compile(expr string) (*Pattern, error) { return compile(expr, false) }
 
 // CompileOniguruma reads an expression of a tokenizer.json, which has Ruby's syntax.
@@ -94,7 +94,7 @@ func compile(expr string, oniguruma bool) (p *Pattern, err error) {
 	return p, nil
 }
 
-// Literal is the expression of a text.
+// Literal is the expression that matches a text literally.
 func Literal(text string) *Pattern {
 	c := compiler{}
 	var items []*tree
@@ -214,11 +214,11 @@ func (c *compiler) loop(t *tree, next *node) *node {
 
 var anyByte = [4]uint64{^uint64(0), ^uint64(0), ^uint64(0), ^uint64(0)}
 
-// firsts are the bytes that what matches from a node may begin with, and whether it may be empty.
+// firsts are the bytes with which a match from this node on may begin, and whether the match may be empty.
 func (n *node) firsts() (bytes [4]uint64, empty bool) {
 	if !n.known {
 		n.first, n.empty = n.findFirsts()
-		n.known = n.kind != loopEntry // which changes while it is made
+		n.known = n.kind != loopEntry // a loopEntry changes while it is built
 	}
 	return n.first, n.empty
 }
@@ -249,7 +249,7 @@ func (n *node) findFirsts() (bytes [4]uint64, empty bool) {
 		}
 	case loopEntry:
 		if n.next == nil {
-			return anyByte, true // while it is made: what is repeated was empty
+			return anyByte, true // while it is built: the repeated part was empty
 		}
 		return n.next.firsts()
 	case ahead, behind, lineBegin, lineEnd, textBegin, textEnd, lastLine, boundary:
@@ -266,10 +266,10 @@ func either(a, b [4]uint64) [4]uint64 {
 	return a
 }
 
-// ErrSlow is the error of an expression that needs too many steps.
+// ErrSlow is the error of a match that takes too many steps.
 var ErrSlow = errors.New("an expression needs too many steps for the text")
 
-// matcher looks for one match.
+// matcher is the state of the search for one match.
 type matcher struct {
 	text  string
 	steps int
@@ -277,14 +277,14 @@ type matcher struct {
 
 const (
 	fails     = -1
-	mostDepth = 1 << 16 // Go ends a process whose stack is too large
+	mostDepth = 1 << 16 // a stack that is too large ends a Go process
 )
 
-// Steps are those that all matches in a text may take together: as many for each byte, so that no expression takes a time that grows faster.
+// Steps is the limit of steps for all matches in a text together. It is linear in the length of the text, so no expression takes superlinear time.
 func Steps(text string) int { return 1<<16 + 1<<8*len(text) }
 
-// Next finds the leftmost match that begins at a place or behind it; start is -1 if there is none. It takes what it needs from the steps that
-// are left.
+// Next finds the leftmost match that begins at position at or behind it; start is -1 if there is none. It subtracts the steps that it takes from
+// *steps.
 func (p *Pattern) Next(text string, at int, steps *int) (start, stop int, err error) {
 	m := matcher{text, *steps}
 	defer func() { *steps = m.steps }()
@@ -307,7 +307,7 @@ func (p *Pattern) Next(text string, at int, steps *int) (start, stop int, err er
 	return fails, fails, nil
 }
 
-// has reports whether a node's set has the character at a place, and how many bytes that has.
+// has reports whether the character at a position is in a node's set, and its size in bytes.
 func (m *matcher) has(n *node, at int) (int, bool) {
 	if at >= len(m.text) {
 		return 0, false
@@ -319,7 +319,7 @@ func (m *matcher) has(n *node, at int) (int, bool) {
 	return size, n.set.Has(c)
 }
 
-// run is where what a node matches at a place ends; it fails also if there are no steps left. It calls itself to try one of several ways.
+// run is the end of the match of a node and its successors at a position, or fails, also if no steps are left. It calls itself to try alternatives.
 func (m *matcher) run(n *node, at, depth int) int {
 	if depth++; depth > mostDepth {
 		m.steps = 0
@@ -371,7 +371,7 @@ func (m *matcher) run(n *node, at, depth int) int {
 			if n.kind == atomic {
 				at = stop
 			}
-		case loopEntry: // nothing but a place to come back to
+		case loopEntry: // a target for the end of the repeated part
 		default:
 			if !m.isAt(n, at) {
 				return fails
@@ -381,7 +381,7 @@ func (m *matcher) run(n *node, at, depth int) int {
 	}
 }
 
-// loop is where a repetition of a character and, if it gives characters back, what follows it end.
+// loop is the end of a repetition of a character; if that may give characters back, the end of the match of its successors, too.
 func (m *matcher) loop(n *node, at, depth int) int {
 	count := 0
 	if n.mode == lazy {
@@ -423,7 +423,7 @@ func (m *matcher) loop(n *node, at, depth int) int {
 	}
 }
 
-// isAt reports whether what a node states holds at a place.
+// isAt reports whether an assertion holds at a position.
 func (m *matcher) isAt(n *node, at int) bool {
 	rest := m.text[at:]
 	switch n.kind {
@@ -444,7 +444,7 @@ func (m *matcher) isAt(n *node, at int) bool {
 	return is != n.negative
 }
 
-// Replace writes a text with another one in the place of each match. An empty text has none.
+// Replace replaces each match in a text. An empty text has no matches.
 func (p *Pattern) Replace(text, by string) (string, error) {
 	var out []byte
 	last, found, steps := 0, false, Steps(text)
@@ -456,7 +456,7 @@ func (p *Pattern) Replace(text, by string) (string, error) {
 		if start < 0 {
 			break
 		}
-		again := found && start == last // a match of nothing behind another match is none
+		again := found && start == last // an empty match right behind another match does not count
 		if at = stop; start == stop {
 			_, size := utf8.DecodeRuneInString(text[stop:])
 			at += max(size, 1)

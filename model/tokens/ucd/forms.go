@@ -6,14 +6,14 @@ import (
 	"unicode/utf8"
 )
 
-// Syllables of Hangul are composed by their numbers.
+// Hangul syllables are composed by arithmetic on their code points.
 const (
 	syllables, leads, vowels, trails  = 0xac00, 0x1100, 0x1161, 0x11a7
 	leadCount, vowelCount, trailCount = 19, 21, 28
 	syllableCount                     = leadCount * vowelCount * trailCount
 )
 
-// Normalize writes a text in a form: NFC, NFD, NFKC or NFKD.
+// Normalize returns a text in the form NFC, NFD, NFKC or NFKD.
 func Normalize(form, text string) string {
 	if isASCII(text) {
 		return text
@@ -21,9 +21,9 @@ func Normalize(form, text string) string {
 	d := table()
 	var out strings.Builder
 	out.Grow(len(text))
-	var run []rune // a starter and marks, not yet written
+	var run []rune // a starter and its marks, not yet written
 	emit := func() {
-		for at := 0; at < len(run); { // marks in the order of their classes
+		for at := 0; at < len(run); { // sort marks by their combining classes
 			end := at
 			for end < len(run) && d.class[run[end]] != 0 {
 				end++
@@ -40,7 +40,7 @@ func Normalize(form, text string) string {
 		run = run[:0]
 	}
 	add := func(c rune) {
-		// A run ends before an ASCII character; others may compose with what is before them.
+		// A run ends before an ASCII character; other characters may compose with those before them.
 		if c < utf8.RuneSelf {
 			emit()
 		}
@@ -70,7 +70,7 @@ func Normalize(form, text string) string {
 	return out.String()
 }
 
-// compose joins each starter with what follows it, if nothing between them has its class.
+// compose joins each starter with the characters behind it that no character of the same or a higher class blocks.
 func (d *data) compose(run []rune) []rune {
 	out := run[:0]
 	starter, last := -1, uint8(0)

@@ -1,6 +1,6 @@
-// Package ucd has the properties of Unicode's characters that tokenizers ask for: general categories, sets, normalization forms. Go's own
-// package unicode lacks the forms, and its tables would be in the part of a WebAssembly module that pages load first: wasmlink moves these
-// to the part that has models.
+// Package ucd has the properties of Unicode characters that tokenizers need: general categories, sets and normalization forms. Go's package unicode
+// lacks the forms, and its tables would be in the part of a WebAssembly module that pages load first: wasmlink moves the tables of this package to
+// the part that has models.
 package ucd
 
 import (
@@ -17,21 +17,21 @@ import (
 var packed string
 
 const (
-	headSize = 20 // a mark and the size
+	headSize = 20 // a signature and the size
 	lastRune = 0x10ffff
 )
 
 // data is the contents of the table.
 type data struct {
 	sets      map[string]*Set  // general categories, groups of them and properties, by name
-	scripts   []run            // of characters
-	class     map[rune]uint8   // combining classes by their order
+	scripts   []run            // of characters, ascending
+	class     map[rune]uint8   // the ordinal numbers of combining classes
 	canonical map[rune][]rune  // full decompositions
-	compat    map[rune][]rune  // those by compatibility, if they are others
+	compat    map[rune][]rune  // full compatibility decompositions, where they differ from the canonical ones
 	composed  map[[2]rune]rune // pairs that compose
 }
 
-// run are characters of one script from the first on, up to the next run.
+// run is a range of characters of one script: from first up to the next run.
 type run struct {
 	first  rune
 	script int
@@ -64,7 +64,7 @@ var table = sync.OnceValue(func() *data {
 	size := binary.LittleEndian.Uint32([]byte(packed[16:headSize]))
 	r := reader(packed[headSize : headSize+int(size)])
 	d := &data{sets: map[string]*Set{}, class: map[rune]uint8{}, canonical: map[rune][]rune{}, compat: map[rune][]rune{}, composed: map[[2]rune]rune{}}
-	categories := strings.Fields("Cn Lu Ll Lt Lm Lo Mn Mc Me Nd Nl No Pc Pd Ps Pe Pi Pf Po Sm Sc Sk So Zs Zl Zp Cc Cf Cs Co") // by their numbers
+	categories := strings.Fields("Cn Lu Ll Lt Lm Lo Mn Mc Me Nd Nl No Pc Pd Ps Pe Pi Pf Po Sm Sc Sk So Zs Zl Zp Cc Cf Cs Co") // by number
 	ranges := map[string][]rune{}
 	first, before := rune(0), -1
 	add := func(end rune) {
@@ -135,12 +135,12 @@ var table = sync.OnceValue(func() *data {
 	return d
 })
 
-// Set is a set of characters: half-open ranges, ascending and apart. Has is quick after the first call.
+// Set is a set of characters: half-open ranges, ascending and disjoint. Has is fast after its first call.
 type Set struct {
 	ends  []rune
 	once  sync.Once
-	index []uint16    // of pages, by the upper bits of a character
-	pages [][4]uint64 // of 256 characters
+	index []uint16    // the page of each block of 256 characters
+	pages [][4]uint64 // bit sets of 256 characters
 }
 
 // Named is the set of a general category (Lu), a group of them (L) or a property or script of the table, nil if it is not known.
@@ -266,7 +266,7 @@ func (s *Set) Has(c rune) bool {
 
 func (s *Set) build() {
 	s.index = make([]uint16, lastRune>>8+1)
-	s.pages = make([][4]uint64, 2, 64) // none and all
+	s.pages = make([][4]uint64, 2, 64) // the pages of empty and of full blocks
 	s.pages[1] = [4]uint64{^uint64(0), ^uint64(0), ^uint64(0), ^uint64(0)}
 	s.Ranges(func(first, last rune) {
 		for c := first; c <= last; {
