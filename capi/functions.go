@@ -206,7 +206,7 @@ type function struct {
 	directRun
 	ctx   *context
 	entry *handle.Entry
-	at    uint64 // the context's unbound when it ran last
+	at    uint64 // the context's count of unbound buffers at the last run
 }
 
 // Drop ends a function.

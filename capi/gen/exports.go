@@ -77,12 +77,12 @@ func typeName(e ast.Expr) string {
 	return fmt.Sprintf("%T", e)
 }
 
-// A binding writes what another language calls in front of the functions.
+// A binding says how the wrappers of the functions are written that another language calls.
 type binding struct {
 	prefix    string // of the Go function that is called
 	directive func(name string) string
 	number    func(typ string) string // the type that stands for a number there
-	begin     string                  // what the functions that have a result begin with: the others leave the last error alone
+	begin     string                  // the beginning of a wrapper with a result: the others leave the last error alone
 }
 
 // For C, all pointers are void *.
