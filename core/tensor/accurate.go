@@ -141,7 +141,7 @@ func finiteLogSumExp(x *uop.UOp, axes []int, keepdim bool) *uop.UOp {
 	return add(r, reshape(m, r.Shape()))
 }
 
-// logOfSum is log(x) with the gradient 0 at 0: for a sum of powers none of whose exponents is finite.
+// logOfSum is log(x), but -inf with gradient 0 at x = 0: for a sum of exponentials whose exponents are all -inf.
 func logOfSum(x *uop.UOp) *uop.UOp { return where(eq(x, 0), math.Inf(-1), log(x)) }
 
 // accurateLerp interpolates from a to b, exactly b at w = 1.
@@ -200,7 +200,7 @@ func neverNaN(x *uop.UOp) bool {
 // Abs is |x|, 0 of -0; its gradient at 0 is 0.
 func Abs(x *uop.UOp) (*uop.UOp, error) { return run1("Abs", abs, x) }
 
-// CopySign is |a| with the sign of b, that of -0 too.
+// CopySign is |a| with the sign of b, where -0 is negative.
 func CopySign(a, b *uop.UOp) (*uop.UOp, error) {
 	return run2("CopySign", copysign, a, b)
 }

@@ -7,9 +7,9 @@ import (
 	"polygrad/core/uop"
 )
 
-// Movements and selections as numpy has them.
+// Movement and selection functions of numpy.
 
-// SplitWhole are the fractional and the whole part of numbers, both with their sign.
+// SplitWhole splits numbers into fractional and integral parts, both with the sign of x.
 func SplitWhole(x *uop.UOp) (fraction, whole *uop.UOp, err error) {
 	defer guard("SplitWhole", &err)
 	need("x", x)
@@ -34,7 +34,7 @@ func AllEqual(x, y *uop.UOp, equalNaN bool) (r *uop.UOp, err error) {
 	return allOf(same(x, y), nil, false), nil
 }
 
-// counted makes negative positions along an axis of n count from its end; others that do not exist become -1.
+// countedFromEnd adds n to the negative positions along an axis of size n. Positions that are out of range stay out of range.
 func countedFromEnd(at *uop.UOp, n int64) *uop.UOp {
 	needInt("indices", at)
 	if !at.DType.IsUnsigned() {
@@ -44,7 +44,7 @@ func countedFromEnd(at *uop.UOp, n int64) *uop.UOp {
 	return at
 }
 
-// TakeAxes are the elements at positions of any shape along an axis, which becomes the axes of at. Positions that do not exist give 0.
+// TakeAxes gathers the elements of x at positions along an axis; the axes of at replace that axis. Positions out of range give 0.
 func TakeAxes(x, at *uop.UOp, axis int) (r *uop.UOp, err error) {
 	defer guard("TakeAxes", &err)
 	needSame("operands", x, at)
@@ -61,7 +61,7 @@ func TakeAxes(x, at *uop.UOp, axis int) (r *uop.UOp, err error) {
 	return index(x, entries...), nil
 }
 
-// oneAxis is an axis of x counted from the front, which a scalar has none of.
+// oneAxis resolves a negative axis of x; it fails for a scalar.
 func oneAxis(x *uop.UOp, axis int) int {
 	n := len(x.Shape())
 	if n == 0 {
@@ -70,7 +70,7 @@ func oneAxis(x *uop.UOp, axis int) int {
 	return axisOf("axis", axis, n)
 }
 
-// IndicesWithin are positions along an axis of x from 0 to its size: those beyond are counted anew with wrap, otherwise at the edge.
+// IndicesWithin maps positions along an axis of x of size n into 0..n-1: modulo n with wrap, otherwise clamped.
 func IndicesWithin(at, x *uop.UOp, axis int, wrap bool) (r *uop.UOp, err error) {
 	defer guard("IndicesWithin", &err)
 	needSame("operands", at, x)
@@ -84,8 +84,8 @@ func IndicesWithin(at, x *uop.UOp, axis int, wrap bool) (r *uop.UOp, err error) 
 	return clamp(at, 0, int(n-1)), nil
 }
 
-// TakeOrFill is TakeAxes with a value where an index is out of range: fill, nil for NaN, the least integer of a signed or the greatest one of
-// another type, or true.
+// TakeOrFill is TakeAxes with fill where an index is out of range. A nil fill means NaN for float and complex types, the least integer of a signed
+// type, the greatest of an unsigned one, and true for bool.
 func TakeOrFill(x, at *uop.UOp, axis int, fill operand) (r *uop.UOp, err error) {
 	defer guard("TakeOrFill", &err)
 	needSame("operands", x, at)
@@ -111,7 +111,8 @@ func TakeOrFill(x, at *uop.UOp, axis int, fill operand) (r *uop.UOp, err error) 
 	return where(reshape(outside, s), fill, taken), nil
 }
 
-// along are positions for each place along an axis, broadcast to x but for the axis, and x.
+// along broadcasts x and the positions to a common shape except along the axis. Negative positions count from the end; the last result is the axis,
+// counted from the front.
 func along(x, at *uop.UOp, axis int) (wide, places *uop.UOp, n int) {
 	if len(x.Shape()) != len(at.Shape()) || len(x.Shape()) == 0 {
 		fail("indices", "has %d dimensions, expected %d as x, 1 or more", len(at.Shape()), len(x.Shape()))
@@ -134,7 +135,7 @@ func along(x, at *uop.UOp, axis int) (wide, places *uop.UOp, n int) {
 	return expand(x, xs), expand(countedFromEnd(at, size), as), axis
 }
 
-// TakeAlong is the element at the position in each place along an axis.
+// TakeAlong gathers, in each vector of x along an axis, the elements at the positions in the same vector of at.
 func TakeAlong(x, at *uop.UOp, axis int) (r *uop.UOp, err error) {
 	defer guard("TakeAlong", &err)
 	needSame("operands", x, at)
@@ -142,7 +143,7 @@ func TakeAlong(x, at *uop.UOp, axis int) (r *uop.UOp, err error) {
 	return gather(wide, axis, places), nil
 }
 
-// PutAlong is x with values at the positions of TakeAlong.
+// PutAlong is x with values stored at the positions that TakeAlong reads.
 func PutAlong(x, at, values *uop.UOp, axis int) (r *uop.UOp, err error) {
 	defer guard("PutAlong", &err)
 	needSame("operands", x, at, values)
@@ -293,7 +294,7 @@ func moveAxes(x *uop.UOp, from, to []int) *uop.UOp {
 	return permute(x, order)
 }
 
-// Rotated is x turned by k quarters from the first of two axes to the second.
+// Rotated is x rotated by k times 90 degrees from the first of two axes to the second.
 func Rotated(x *uop.UOp, k int64, axes []int) (r *uop.UOp, err error) {
 	defer guard("Rotated", &err)
 	need("x", x)
@@ -327,7 +328,7 @@ func SqueezeAxes(x *uop.UOp, axes []int) (r *uop.UOp, err error) {
 	return reshape(x, s), nil
 }
 
-// ExpandDims is x with axes of size 1 inserted, at places of the result.
+// ExpandDims is x with axes of size 1 inserted; axes are their indices in the result.
 func ExpandDims(x *uop.UOp, axes []int) (r *uop.UOp, err error) {
 	defer guard("ExpandDims", &err)
 	need("x", x)
@@ -346,7 +347,7 @@ func ExpandDims(x *uop.UOp, axes []int) (r *uop.UOp, err error) {
 	return reshape(x, s), nil
 }
 
-// BroadcastTo is x with axes of size 1 repeated up to a shape, and axes in front.
+// BroadcastTo broadcasts x to a shape: axes of size 1 are repeated, and axes are added in front.
 func BroadcastTo(x *uop.UOp, s uop.Shape) (r *uop.UOp, err error) {
 	defer guard("BroadcastTo", &err)
 	need("x", x)
@@ -356,7 +357,7 @@ func BroadcastTo(x *uop.UOp, s uop.Shape) (r *uop.UOp, err error) {
 	return spreadTo(x, s), nil
 }
 
-// RepeatEach repeats the elements along an axis, each as often as its number says.
+// RepeatEach repeats element i along an axis counts[i] times.
 func RepeatEach(x *uop.UOp, counts []int64, axis int) (r *uop.UOp, err error) {
 	defer guard("RepeatEach", &err)
 	need("x", x)
@@ -378,7 +379,7 @@ func RepeatEach(x *uop.UOp, counts []int64, axis int) (r *uop.UOp, err error) {
 	return sideBySide(parts, axis), nil
 }
 
-// Unstack are the parts of x along an axis, without it.
+// Unstack are the slices of x at each position of an axis, without that axis.
 func Unstack(x *uop.UOp, axis int) (r []*uop.UOp, err error) {
 	defer guard("Unstack", &err)
 	need("x", x)
@@ -410,7 +411,7 @@ func DiagAt(x *uop.UOp, k int64) (r *uop.UOp, err error) {
 	return nil, nil
 }
 
-// VecDot is the sum of products along an axis, counted from the end of both.
+// VecDot is the sum of conj(x)*y along an axis, which is counted from the end of both shapes.
 func VecDot(x, y *uop.UOp, axis int) (r *uop.UOp, err error) {
 	defer guard("VecDot", &err)
 	needSame("operands", x, y)

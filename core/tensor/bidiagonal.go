@@ -16,11 +16,11 @@ type bidiagonal struct {
 	columns, rows    []panel  // the reflections of columns and of rows
 }
 
-// reflector is the Householder reflection I - tau v vᵀ that makes the elements of x after a position 0. v is 1 at the position and 0
-// before it. head is the element of x at the position, below the sum of the squares of the elements after it.
+// reflector is the Householder reflector I - tau v vᵀ that annihilates the elements of x after a position. v is 1 at the position and 0 before it.
+// head is the element of x at the position, below the sum of the squares of the elements after it.
 func reflector(x, head, below, position *uop.UOp, at operand) (v, tau *uop.UOp) {
 	_, digits := x.DType.FloatInfo()
-	some := gt(below, math.Ldexp(1, -4*digits)) // what is smaller does not count
+	some := gt(below, math.Ldexp(1, -4*digits)) // a smaller sum counts as 0
 	norm := sqrt(add(square(head), below))
 	beta := where(lt(head, 0), norm, neg(norm))
 	scale := where(some, reciprocal(where(some, sub(head, beta), 1)), 0)
@@ -28,8 +28,8 @@ func reflector(x, head, below, position *uop.UOp, at operand) (v, tau *uop.UOp) 
 	return v, where(some, div(sub(beta, head), where(some, beta, 1)), 0)
 }
 
-// bidiagonalised makes square matrices a (s, n, n), n > 1, bidiagonal: columns become 0 below the diagonal, rows 0 right of the superdiagonal.
-// The greatest element of a must be near 1. Rows and columns that are done are left out.
+// bidiagonalised makes square matrices a (s, n, n), n > 1, bidiagonal: columns become 0 below the diagonal, rows 0 right of the superdiagonal. The
+// greatest element of a must be near 1. Later steps skip the rows and columns that are finished.
 func bidiagonalised(a *uop.UOp) bidiagonal {
 	stack, n, _ := sizes(a)
 	count, m := n-1, ceil64(n, bandStep)*bandStep
@@ -105,7 +105,7 @@ func conqueredBidiagonal(d, e *uop.UOp) (u, values, v *uop.UOp) {
 		root := updated(poles, z, ofSquares)
 		distance := root.distance.ContiguousOp()
 		x := div(root.z, distance).ContiguousOp()
-		x = div(x, maxOf(abs(x), []int{-2}, true)).ContiguousOp() // their squares may overflow
+		x = div(x, maxOf(abs(x), []int{-2}, true)).ContiguousOp() // otherwise their squares may overflow
 		x = div(x, sqrt(sum(square(x), []int{-2}, true))).ContiguousOp()
 		y := div(mul(root.z, unsqueeze(root.poles, -1)), distance)
 		y = where(eq(unsqueeze(count0(d.Graph(), 2*half-1), -1), 0), -1, y).ContiguousOp()

@@ -8,21 +8,23 @@ import (
 	"polygrad/core/uop"
 )
 
-// On processors a pass of a Fourier transform is one kernel: an iteration loads as many elements as its radix, transforms them in registers, and
-// stores as many. As there are hundreds of operations in it, the passes are made when a request is scheduled for the first time.
+// On CPUs each pass of a fast Fourier transform is one kernel: an iteration loads as many elements as its radix, transforms them in registers (a
+// butterfly) and stores as many. A butterfly has hundreds of operations, so the nodes of the passes are built only when a request is scheduled for
+// the first time.
 
 const (
-	// largestButterfly is the largest radix of such a pass: its elements fill the registers.
+	// largestButterfly is the largest radix of a pass: its elements fill the registers.
 	largestButterfly = 16
-	// passCost is what loading and storing an element costs, in operations on it, stageCost what interleaving takes for a factor of 2.
+	// passCost is the cost of loading and storing an element, in operations per element; stageCost that of interleaving vectors, per factor of 2 of
+	// the radix.
 	passCost, stageCost = 24, 2
 )
 
-// stepCosts are the operations on an element in the transforms of small lengths.
+// stepCosts are the operations per element of transforms of prime lengths.
 var stepCosts = map[int64]float64{2: 2.5, 3: 5, 5: 8, 7: 11, 11: 17, 13: 20}
 
-// butterflies are the radices of n, which has small factors, with the least cost for so many vector registers of so many lanes, in the order of the
-// passes.
+// butterflies are the radices, in the order of the passes, of the cheapest factorisation of n, a product of small primes, for this number of vector
+// registers and of lanes. beside is the number of elements of the axes behind the transformed one.
 func butterflies(n, beside, vectors, lanes int64) []int64 {
 	type state struct{ left, done int64 }
 	type choice struct {
@@ -43,7 +45,7 @@ func butterflies(n, beside, vectors, lanes int64) []int64 {
 			if s.left%r != 0 {
 				continue
 			}
-			cost := passCost + butterflyCost(r) + float64(max(0, 2*r-vectors)) + float64(r)/largestButterfly // what is compiled counts a little
+			cost := passCost + butterflyCost(r) + float64(max(0, 2*r-vectors)) + float64(r)/largestButterfly // the size of the compiled code counts a little
 			along := s.done * beside
 			if along == 1 {
 				along = s.left / r
@@ -81,10 +83,10 @@ func butterflyCost(n int64) (cost float64) {
 	return cost
 }
 
-// packed are the planes side by side along a new last axis.
+// packed interleaves the planes: a new last axis holds the real and the imaginary part.
 func (z complexPlanes) packed() *uop.UOp { return complexPlanes{z.re, z.imag()}.joined().Packed() }
 
-// stored are planes in memory.
+// stored computes the planes into memory, packed.
 func (z complexPlanes) stored() complexPlanes { return planesOf(z.packed().ContiguousOp()) }
 
 // planesOf are the planes of a packed tensor.
@@ -93,12 +95,12 @@ func planesOf(packed *uop.UOp) complexPlanes {
 	return complexPlanes{re, im}
 }
 
-// transform is the DFT along the middle axis of (batch, n, beside), or the sum with the conjugate roots, times a factor.
+// transform is the DFT along the middle axis of (batch, n, beside), with inverse the sum with the conjugate roots of unity, times a factor.
 func transform(z complexPlanes, batch, n, beside int64, inverse bool, factor float64) complexPlanes {
 	if n == 1 || math.IsInf(butterflyCost(n), 1) {
 		return byMatrices(z, batch, n, beside, inverse, factor)
 	}
-	// Derivatives are those of planes, so that memory in which they are packed already is not read in place of them.
+	// Gradients are those of the planes, so they are stacked here: memory that holds them packed already is not read directly.
 	x := padAxis(reshape(z.re, uop.ShapeOf(batch, n, beside, 1)), 3, 0, 1, 0)
 	if z.im != nil {
 		x = stack([]*uop.UOp{z.re, z.im}, 3)
@@ -107,16 +109,16 @@ func transform(z complexPlanes, batch, n, beside int64, inverse bool, factor flo
 	if inverse {
 		arg.numbers[3] = 1
 	}
-	// The first source says only what shape and type the value has.
+	// The first source only gives the shape and the type of the value.
 	return planesOf(x.Graph().New(uop.CustomGradient, x.DType, []*uop.UOp{x, x}, arg, nil))
 }
 
-// besideBytes are the least bytes of a block that lie side by side, lineBytes those that a cache loads at once.
+// besideBytes is the least contiguous extent of a block in bytes, lineBytes the size of a cache line.
 const besideBytes, lineBytes = 512, 64
 
-// inBlocks is a packed transform along the middle axis of (batch, n, beside), in a loop over blocks of the batch or of what is beside if all does
-// not fit the cache and z is stored: a pass over the whole computes z on the way. A block fills half of the cache, where it stays from one pass to
-// the next. Blocks have one size: they may overlap.
+// inBlocks is a packed transform along the middle axis of (batch, n, beside). If the tensor does not fit the cache and z is in memory, it loops over
+// blocks of the batch axis or of the last axis: a block fills half of the cache and stays there from one pass to the next. If z is not in memory, the
+// first pass runs over the whole tensor and computes z on the way. Blocks have one size, so they may overlap.
 func inBlocks(z complexPlanes, shape [3]int64, target uop.Target, transform func(z complexPlanes, shape [3]int64) *uop.UOp) *uop.UOp {
 	dt, whole := z.re.DType, append(uop.ShapeOf(shape[:]...), uop.N(2))
 	size := 2 * int64(dt.Itemsize())
@@ -141,7 +143,7 @@ func inBlocks(z complexPlanes, shape [3]int64, target uop.Target, transform func
 	of[axis] = ((shape[axis]+count-1)/count + unit - 1) / unit * unit
 	count = (shape[axis] + of[axis] - 1) / of[axis]
 	last := shape[axis] - of[axis]
-	unit = gcd(last, unit) // of where blocks begin: whole lines are stored around the caches
+	unit = gcd(last, unit) // the alignment of the starts of blocks: stores that bypass the caches write whole lines
 	zero := constant(z.re, dt, uop.Int(0)).Reshape(onesShape(4)).Expand(whole)
 	return loop{variable: "part", count: count}.run([]*uop.UOp{zero}, []*uop.UOp{stored}, func(b *loopBody, i uop.Sint, s, read []*uop.UOp) {
 		first := i.Mul(uop.N(last / unit)).Div(uop.N(count - 1)).Mul(uop.N(unit))
@@ -154,7 +156,7 @@ func inBlocks(z complexPlanes, shape [3]int64, target uop.Target, transform func
 	})[0]
 }
 
-// byMatrices is transform with the passes of transformed.
+// byMatrices is transform with the passes of transformed, which multiply by matrices of roots.
 func byMatrices(z complexPlanes, batch, n, beside int64, inverse bool, factor float64) complexPlanes {
 	if !inverse {
 		return transformed(z, batch, n, beside).scaled(factor)
@@ -163,7 +165,7 @@ func byMatrices(z complexPlanes, batch, n, beside int64, inverse bool, factor fl
 	return complexPlanes{y.im, y.re}
 }
 
-// passes is the packed value of transform of a packed tensor, for a device.
+// passes computes transform of a packed tensor, packed, with the kind of passes that suits a device.
 func passes(x *uop.UOp, numbers uop.Nums, target uop.Target) *uop.UOp {
 	batch, n, beside, inverse, factor := int64(numbers[0]), int64(numbers[1]), int64(numbers[2]), numbers[3] == 1, math.Float64frombits(uint64(numbers[4]))
 	z := planesOf(x)
@@ -176,15 +178,16 @@ func passes(x *uop.UOp, numbers uop.Nums, target uop.Target) *uop.UOp {
 	return complexPlanes{y.re, y.imag()}.packed()
 }
 
-// transformRule is the transposed transform of g.
+// transformRule is the gradient of transform: the transform of g with the conjugate roots.
 func transformRule(g, u *uop.UOp) *uop.UOp {
 	numbers := u.Arg.(stated).numbers
 	return transform(planesOf(g), int64(numbers[0]), int64(numbers[1]), int64(numbers[2]), numbers[3] == 0, math.Float64frombits(uint64(numbers[4]))).packed()
 }
 
-// byButterflies is the packed value of transform. What a pass stores has the axes of what the next one reads, so that its elements are slices
-// of that: planes, batch, the rest of the index as blocks and places in a block, and the digits of the passes so far. The planes of what lies side
-// by side alternate by vectors: distances between digits are multiples of pages, so that a line should be in use once.
+// byButterflies is the packed value of transform. A pass stores its results with the axes in which the next pass reads them, so that the operands of
+// a butterfly are slices: planes, batch, the remaining index as blocks and places in a block, and the digits of the passes so far. If vectors divide
+// the last axis, real and imaginary plane alternate vector by vector: the strides between digits are multiples of pages, so a cache line should be in
+// use only once.
 func byButterflies(z complexPlanes, batch, n, beside int64, inverse bool, factor float64, target uop.Target) *uop.UOp {
 	if inverse {
 		z = complexPlanes{z.imag(), z.re}
@@ -221,7 +224,7 @@ func byButterflies(z complexPlanes, batch, n, beside int64, inverse bool, factor
 		for k := 1; k < len(ys); k++ {
 			ys[k] = ys[k].turned(w(int64(k)))
 		}
-		// The digit of the results stands behind the rest.
+		// The digit of the results becomes an axis behind the remaining index.
 		planes := stackOf(ys, slices.Concat([]int64{1, batch, rest[0], rest[1], 1}, digits), 4)
 		s, in := cat(planes, planeAxis).ContiguousOp(), planeAxis
 		slice = func(axis int, from, to int64) complexPlanes {
@@ -241,8 +244,9 @@ func byButterflies(z complexPlanes, batch, n, beside int64, inverse bool, factor
 	panic("no passes")
 }
 
-// blocksOf are the number of blocks of an index of n elements, and the number of places in a block: products of the first and of the last
-// radices, of about the same size if there are so many roots of unity that they are computed as products.
+// blocksOf splits an index of n elements: the number of blocks is a product of the first radices, the number of places in a block that of the last
+// ones. Up to fewRoots elements there is one block; beyond, where twiddle factors are products of two roots (twiddlesOf), both numbers are about
+// equal.
 func blocksOf(radices []int64, n int64) [2]int64 {
 	if n <= fewRoots {
 		return [2]int64{1, n}
@@ -278,8 +282,8 @@ func lastPass(ys []complexPlanes, batch int64, digits []int64, inverse bool, fac
 	return stack(planes, len(digits)+2)
 }
 
-// twiddlesOf are the roots e^(-2πi p k/n) for a k from 0 to below r, where n is r times the places p, in a shape whose axes 2 and 3 are blocks and
-// places: if there are many, as products of a root for each block and one for each place in a block.
+// twiddlesOf gives the twiddle factors e^(-2πi p k/n) of any k < r for the places p < n/r, in a shape whose axes 2 and 3 are blocks and places in a
+// block. If there are many, they are products of one root for each block and one for each place in a block.
 func twiddlesOf(g *uop.Graph, rest [2]int64, r int64, dt *uop.DType, shape uop.Shape) func(k int64) complexPlanes {
 	n := rest[0] * rest[1] * r
 	rows := func(blocks, places, step int64) func(k int64) complexPlanes {
@@ -303,7 +307,7 @@ func twiddlesOf(g *uop.Graph, rest [2]int64, r int64, dt *uop.DType, shape uop.S
 	return func(k int64) complexPlanes { return blocks(k).times(places(k)) }
 }
 
-// butterfly is the DFT of a few elements, of any small factors.
+// butterfly is the DFT of a few elements, whose number has only small prime factors.
 func butterfly(x []complexPlanes) []complexPlanes {
 	n := len(x)
 	if n == 1 {
@@ -376,7 +380,7 @@ func smallDFT(x []complexPlanes) []complexPlanes {
 	return out
 }
 
-// less is the difference, an operation and not the sum with the negative: there are hundreds of them.
+// less is the difference as one SUB instead of the sum with the negative: a butterfly has hundreds of them.
 func (z complexPlanes) less(w complexPlanes) complexPlanes {
 	if z.im == nil || w.im == nil {
 		return z.minus(w)

@@ -6,8 +6,9 @@ import (
 	"polygrad/core/uop"
 )
 
-// Factors of complex matrices that are not unique, and so no blocks of real ones (complex_linalg.go): Householder's reflections make
-// matrices triangular, Hermitian ones real and tridiagonal, others real and bidiagonal; what is real then has the algorithms of real matrices.
+// Decompositions of complex matrices whose factors are not unique: the real matrices of twice the size (complex_linalg.go) have no factors in block
+// form. Householder reflectors make a matrix triangular, or real and tridiagonal if it is Hermitian, or real and bidiagonal; the real matrices are
+// then decomposed by the algorithms for real ones.
 
 // A complexReflections is a product of I - tau v vᴴ, with the vectors in the rows of v (s, k, m) and tau (s, k, 1).
 type complexReflections struct{ v, tau complexPlanes }
@@ -31,7 +32,7 @@ func complexReflector(x, head complexPlanes, below, position *uop.UOp, at operan
 	return v, tau
 }
 
-// complexStates names the planes among the states of a loop.
+// complexStates pairs the states of a loop, in which real and imaginary planes alternate.
 func complexStates(s []*uop.UOp) []complexPlanes {
 	z := make([]complexPlanes, len(s)/2)
 	for i := range z {
@@ -40,7 +41,7 @@ func complexStates(s []*uop.UOp) []complexPlanes {
 	return z
 }
 
-// list are the planes that there are: one of real numbers.
+// list are the planes of z: only the real one if im is nil.
 func (z complexPlanes) list() []*uop.UOp {
 	if z.im == nil {
 		return []*uop.UOp{z.re}
@@ -48,7 +49,7 @@ func (z complexPlanes) list() []*uop.UOp {
 	return []*uop.UOp{z.re, z.im}
 }
 
-// grouped names the planes among the states of a loop, as many as z has.
+// grouped is complexStates if z has an imaginary plane; otherwise each state is a real plane.
 func (z complexPlanes) grouped(s []*uop.UOp) []complexPlanes {
 	if z.im != nil {
 		return complexStates(s)
@@ -60,12 +61,12 @@ func (z complexPlanes) grouped(s []*uop.UOp) []complexPlanes {
 	return r
 }
 
-// complexZeros has as many planes as a.
+// complexZeros are planes of zeros, as many as a has.
 func complexZeros(a complexPlanes, sizes ...int64) []*uop.UOp {
 	return a.both(func(u *uop.UOp) *uop.UOp { return zeros(u, u.DType, sizes...) }).list()
 }
 
-// assigned are the writes of the planes.
+// assigned are the stores of the planes of to into those of z.
 func (z complexPlanes) assigned(to complexPlanes) []*uop.UOp {
 	writes := []*uop.UOp{z.re.AssignTo(to.re)}
 	if z.im != nil {
@@ -80,7 +81,7 @@ func (z complexPlanes) assigned(to complexPlanes) []*uop.UOp {
 
 func (z complexPlanes) minus(w complexPlanes) complexPlanes { return z.plus(w.both(neg)) }
 
-// beside is z with w behind it along the last axis.
+// beside concatenates z and w along the last axis.
 func (z complexPlanes) beside(w complexPlanes) complexPlanes {
 	r := complexPlanes{re: cat([]*uop.UOp{z.re, w.re}, -1)}
 	if z.im != nil {
@@ -144,7 +145,7 @@ func complexTriangular(a complexPlanes) (r complexPlanes, by complexReflections)
 	return complexPlanes{triu(z[0].re, 0), triu(z[0].im, 1)}, complexReflections{z[1], z[2]}
 }
 
-// times are the reflections of the columns of x (s, m, c): their product with it.
+// times applies the reflections to x (s, m, c) from the left.
 func (r complexReflections) times(x complexPlanes) complexPlanes {
 	stack, _, c := sizes(x.re)
 	k := r.v.re.Shape()[1].N
@@ -167,7 +168,7 @@ func complexEye(a complexPlanes, m, n int64) complexPlanes {
 	return z
 }
 
-// leadingPower is a power of two near the greatest part.
+// leadingPower is a power of two near the greatest real or imaginary part of each matrix.
 func (z complexPlanes) leadingPower() *uop.UOp {
 	greatest := abs(z.re)
 	if z.im != nil {
@@ -176,13 +177,13 @@ func (z complexPlanes) leadingPower() *uop.UOp {
 	return leadingPower(maxOf(greatest, []int{-2, -1}, true))
 }
 
-// scaledByPower divides by a power of two near the greatest part.
+// scaledByPower divides by leadingPower.
 func (z complexPlanes) scaledByPower() (scaled complexPlanes, scale *uop.UOp) {
 	scale = z.leadingPower()
 	return z.both(func(u *uop.UOp) *uop.UOp { return div(u, scale).ContiguousOp() }), scale
 }
 
-// finite says of matrices whether all their elements are.
+// finite reports for each matrix whether all its elements are finite.
 func (z complexPlanes) finite() *uop.UOp {
 	if z.im == nil {
 		return finiteMatrices(z.re)
@@ -272,8 +273,8 @@ func complexSVD(a complexPlanes, fullMatrices bool) (u complexPlanes, s *uop.UOp
 // adjointOf is the conjugate transpose of matrices.
 func adjointOf(a *uop.UOp) *uop.UOp { return conj(transpose(a, -2, -1)) }
 
-// complexFunction runs a function of the planes of complex matrices that gives planes, each with the gradient of a rule: numbers, and
-// which plane of a pair it is.
+// complexFunction runs a function from the planes of complex matrices to real planes. The gradient of result k is that of a rule with the numbers
+// rules(k); the last of them says which plane of a complex result it is.
 func complexFunction(name string, numbers []int64, rule statedRule, a *uop.UOp, results int, run func(z complexPlanes) []*uop.UOp, rules func(k int) []int64) []*uop.UOp {
 	z := complexOf(a)
 	planes := []*uop.UOp{z.re, z.imag()}
@@ -286,8 +287,8 @@ func complexFunction(name string, numbers []int64, rule statedRule, a *uop.UOp, 
 	return f
 }
 
-// complexRule is a rule of a plane of a complex result: its gradient is that of the complex result with 0 in the other plane. The gradients
-// are dL/dre + i dL/dim, so that dL is the real part of their product with the change.
+// complexRule applies the rule of a complex result to the gradient g of one of its planes, with 0 as the gradient of the other one. Gradients are
+// dL/dre + i dL/dim, so dL is the real part of the product of their conjugate with the change.
 func complexRule(g, u *uop.UOp, plane int, rule func(a, g *uop.UOp) *uop.UOp) []*uop.UOp {
 	zero := fullLike(g, 0)
 	whole := uop.ComplexPair(g, zero)

@@ -56,7 +56,7 @@ func complexMatrices(a, b *uop.UOp) (x, y *uop.UOp, are bool) {
 	return x, y, true
 }
 
-// onBlocks applies a function of real matrices that keeps their form to complex ones.
+// onBlocks applies a function of real matrices that preserves the block form to complex ones.
 func onBlocks(a *uop.UOp, f func(a *uop.UOp) (*uop.UOp, error)) *uop.UOp {
 	r, err := f(asBlocks(a))
 	if err != nil {
@@ -65,7 +65,7 @@ func onBlocks(a *uop.UOp, f func(a *uop.UOp) (*uop.UOp, error)) *uop.UOp {
 	return ofBlocks(r)
 }
 
-// onColumns is onBlocks of a function of a matrix and columns beside it.
+// onColumns is onBlocks for a function of a matrix and of right-hand sides b.
 func onColumns(a, b *uop.UOp, f func(a, b *uop.UOp) (*uop.UOp, error)) *uop.UOp {
 	r, err := f(asBlocks(a), asRows(b))
 	if err != nil {
@@ -74,8 +74,8 @@ func onColumns(a, b *uop.UOp, f func(a, b *uop.UOp) (*uop.UOp, error)) *uop.UOp 
 	return ofRows(r)
 }
 
-// realDiagonal are equations whose rows are turned so that the diagonal of the complex matrix is real, and its blocks triangular; with unit it
-// is made of ones.
+// realDiagonal multiplies the rows of a triangular system by numbers of absolute value 1 that make the diagonal of the complex matrix real, so that
+// its real blocks are triangular; with unit the diagonal is taken as ones.
 func realDiagonal(a, b *uop.UOp, unit bool) (x, y *uop.UOp) {
 	n := squareSize("a", a)
 	on := cast(eye(a.Graph(), n, n, uop.Int32), uop.Bool)
@@ -89,7 +89,7 @@ func realDiagonal(a, b *uop.UOp, unit bool) (x, y *uop.UOp) {
 	return where(on, unsqueeze(size, -1), mul(turn, a)), mul(turn, b)
 }
 
-// every2nd are the values of pairs of equal ones along the last axis.
+// every2nd keeps one element of each pair of equal neighbours along the last axis.
 func every2nd(x *uop.UOp) *uop.UOp {
 	s := x.Shape()
 	n := len(s)

@@ -192,7 +192,7 @@ func correlate(windows, weight *uop.UOp, groups int64) *uop.UOp {
 	return reshape(sum(y, axes, true), joinShapes(bs, ws[:1], out))
 }
 
-// convTranspose is the gradient of a convolution's input as a function of the result's.
+// convTranspose is the transpose of a convolution: the gradient of its input as a function of the gradient of its result.
 func convTranspose(x, weight, bias *uop.UOp, groups int64, w Window, outPadding []int64) *uop.UOp {
 	xs, ws := x.Shape(), weight.Shape()
 	n := len(ws) - 2
@@ -208,7 +208,7 @@ func convTranspose(x, weight, bias *uop.UOp, groups int64, w Window, outPadding 
 	if asTinygrad(x) || !slices.ContainsFunc(stride, func(s int64) bool { return s > 1 }) {
 		return convSpread(x, weight, bias, groups, stride, dilation, extra, p)
 	}
-	// The convolution's input without what the padding cuts off, and with what output_padding adds to that.
+	// size is the input of the convolution with its padding, longer if output_padding reaches beyond it; cut crops the padding.
 	size, cut := joinShapes(xs[:1], uop.ShapeOf(k[1]*groups)), make([][2]int64, n)
 	for i := range n {
 		full := (intSize("x", xs, 2+i)-1)*stride[i] + dilation[i]*(k[2+i]-1) + 1
@@ -288,7 +288,7 @@ const (
 	Nearest
 	NearestExact
 	Cubic // along every axis
-	Area  // the mean of what a result covers
+	Area  // the mean of the elements that a result covers
 )
 
 func interpolate(x *uop.UOp, size []int64, mode Interpolation, alignCorners bool) *uop.UOp {
@@ -303,7 +303,7 @@ func interpolate(x *uop.UOp, size []int64, mode Interpolation, alignCorners bool
 	}
 	if x.DType.IsInt() && !bytes && !tinygrad && mode != Nearest && mode != NearestExact {
 		if x.DType.Bits > 16 {
-			position = uop.Float64 // float32 has not all integers, nor the limits of the type
+			position = uop.Float64 // float32 represents neither all integers of the type nor its limits
 		}
 		y = cast(x, position) // differences of integers may wrap
 	}
@@ -339,7 +339,7 @@ func interpolate(x *uop.UOp, size []int64, mode Interpolation, alignCorners bool
 			at = linearAt(at, have, want, alignCorners)
 			low, high := cast(floor(at), uop.Int32), cast(ceil(at), uop.Int32)
 			if bits > 0 {
-				low, high = low.ContiguousOp(), high.ContiguousOp() // eight bytes a position, and divisions, for a byte
+				low, high = low.ContiguousOp(), high.ContiguousOp() // stored: computing a position takes eight bytes and divisions, for a result of one byte
 			}
 			r = interpolated(gather(y, axis, lay(low)), gather(y, axis, lay(high)), sub(at, floor(at)), bits, lay)
 		}
@@ -351,13 +351,13 @@ func interpolate(x *uop.UOp, size []int64, mode Interpolation, alignCorners bool
 			r = customGradient(gradientOfLinear, r, []*uop.UOp{y}, []int64{int64(axis), aligned})
 		}
 		if y = r; looked && i < len(size) {
-			y = y.ContiguousOp() // else the next axis reads the elements that were looked up, which are stored as two tensors
+			y = y.ContiguousOp() // else the next axis reads the gathered elements, which are stored as two tensors
 		}
 	}
 	if y.DType != x.DType && x.DType.IsInt() && !tinygrad {
 		top := x.DType.Max().F()
 		if x.DType.Bits == 64 {
-			top = math.Nextafter(top, 0) // the limit is rounded up, to what a cast would wrap
+			top = math.Nextafter(top, 0) // the limit rounds up to a float that a cast would wrap
 		}
 		y = clamp(floor(add(y, 0.5)), uop.Float(x.DType.Min().F()), uop.Float(top))
 	}
@@ -372,8 +372,8 @@ func nearestSteps(x *uop.UOp, axis int, want int64) *uop.UOp {
 	return nil
 }
 
-// linearSteps interpolates linearly in the same steps from each element to the next one, without looking any up. It is nil if the size is
-// no multiple of the elements, or of their distances where the corners are aligned.
+// linearSteps interpolates linearly without gathers, in equal steps from each element to the next one. It is nil if want is not a multiple of the
+// number of elements, or with aligned corners want-1 of the number of intervals between them.
 func linearSteps(x *uop.UOp, axis int, want int64, alignCorners bool, position *uop.DType, bits int) *uop.UOp {
 	s := x.Shape()
 	have := s[axis].N
@@ -388,7 +388,7 @@ func linearSteps(x *uop.UOp, axis int, want int64, alignCorners bool, position *
 		return nil
 	}
 	steps := all / parts
-	before, half := steps/2, 0.0 // so many results lie before the first element
+	before, half := steps/2, 0.0 // the number of results before the first element
 	switch {
 	case alignCorners:
 		before = 0
@@ -418,7 +418,7 @@ func linearSteps(x *uop.UOp, axis int, want int64, alignCorners bool, position *
 	return sideBySide(joined, axis)
 }
 
-// interpolated is lerp along an axis by a vector of weights, which lay spreads over the result; bits as for weighted.
+// interpolated is lerp along an axis with a vector of weights, which lay broadcasts to the result; bits as for weighted.
 func interpolated(a, b, weights *uop.UOp, bits int, lay func(t *uop.UOp) *uop.UOp) *uop.UOp {
 	if bits == 0 {
 		return lerp(a, b, lay(weights))
@@ -428,12 +428,12 @@ func interpolated(a, b, weights *uop.UOp, bits int, lay func(t *uop.UOp) *uop.UO
 	return cast(add(from, shiftRight(add(d, int(1)<<(bits-1)), bits)), uop.Uint8)
 }
 
-// linearAt is where the elements of an axis of size want lie among those of one of size have.
+// linearAt maps positions on an axis of size want to positions on one of size have, clamped to its ends.
 func linearAt(at *uop.UOp, have, want int64, alignCorners bool) *uop.UOp {
 	return clamp(scaledAt(at, have, want, alignCorners), 0, int(have-1))
 }
 
-// scaledAt is linearAt, also beyond the ends.
+// scaledAt is linearAt without the clamp.
 func scaledAt(at *uop.UOp, have, want int64, alignCorners bool) *uop.UOp {
 	num, den := float64(have), float64(want)
 	if alignCorners {
@@ -449,11 +449,11 @@ func scaledAt(at *uop.UOp, have, want int64, alignCorners bool) *uop.UOp {
 	return sub(mul(scale, add(at, 0.5)), 0.5)
 }
 
-// linearRule is the gradient of linear interpolation along an axis: element i gets a share of each result that lies between i-1 and
-// i+1, of which there are few.
+// linearRule is the gradient of linear interpolation along an axis: element i sums the weighted gradients of the few results that lie between i-1 and
+// i+1.
 func linearRule(g, x *uop.UOp, axis int, alignCorners bool) *uop.UOp {
 	have, want := x.Shape()[axis].N, g.Shape()[axis].N
-	// The first result behind i-1 is floor((a*i + b) / d) + 1.
+	// The first result after i-1 is floor((a*i + b) / d) + 1.
 	a, b, d := 2*want, -want-have, 2*have
 	if alignCorners {
 		a, b, d = want-1, 1-want, have-1

@@ -56,7 +56,7 @@ func arange(g *uop.Graph, start, stop, step uop.Const, dt *uop.DType) *uop.UOp {
 	return cast(add(cumulate(ones, 0, uop.Add, false), start.Sub(step)), dt)
 }
 
-// mostScanned limits running sums: their windows have more elements than the square of the length.
+// mostScanned is the longest arange that is a running sum: the windows of one have more elements than the square of its length.
 const mostScanned = 1 << 28
 
 // countInRows is 0..n-1, made as a matrix, row after row.
@@ -81,7 +81,7 @@ func counts(n int64) *uop.DType {
 	return uop.Int32
 }
 
-// nothing has no elements, and no memory that would have to be given to it.
+// nothing is an empty tensor: a constant, which needs no memory, or in graphs as tinygrad builds them a buffer.
 func nothing(g *uop.Graph, dt *uop.DType) *uop.UOp {
 	none := full(g, uop.ShapeOf(0), uop.Int(0), dt)
 	if asTinygrad(none) {
@@ -131,7 +131,7 @@ func Full(g *uop.Graph, shape uop.Shape, v uop.Const, dt *uop.DType) (r *uop.UOp
 	return full(g, shape, v, dt), nil
 }
 
-// Filled is Full of the element of a tensor x; without a type that of x, and complex64 of a complex number.
+// Filled is Full with the only element of the tensor x. A nil type means the type of x, or complex64 if x is a complex constant.
 func Filled(shape uop.Shape, x *uop.UOp, dt *uop.DType) (r *uop.UOp, err error) {
 	defer guard("Full", &err)
 	need("fill_value", x)

@@ -38,7 +38,7 @@ func logSum(terms ...*uop.UOp) *uop.UOp {
 	return add(log(total), most)
 }
 
-// moved are the values (N, L) of the nth place before each, or behind it if n is negative; -inf where there is none.
+// moved are the values (N, L) of the place n before each one, of a later place if n is negative; -inf where there is none.
 func moved(x *uop.UOp, n int64) *uop.UOp {
 	size := x.Shape()[1]
 	if n > 0 {
@@ -53,7 +53,7 @@ func (a alignment) forward(before, scores *uop.UOp, step operand) *uop.UOp {
 	return where(lt(step, a.lengths), next, before)
 }
 
-// backward are the log probabilities of all paths from behind each place, from those and the scores of the next step.
+// backward are the log probabilities of all continuations of paths after each place, from those of the next step and its scores.
 func (a alignment) backward(behind, scores *uop.UOp, next operand) *uop.UOp {
 	all := add(behind, scores)
 	past := moved(where(a.skips, all, math.Inf(-1)), -2)

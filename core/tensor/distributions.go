@@ -58,7 +58,7 @@ var Samplers = map[string]Sampler{
 		return where(lt(u, div(below, whole)), up, down)
 	}},
 	"truncated_normal": {[]string{"lower", "upper"}, func(key *uop.UOp, s uop.Shape, dt *uop.DType, p []*uop.UOp) *uop.UOp {
-		// Between the values of the distribution function at the ends, and not at the ends themselves.
+		// The inverse of the distribution function at a uniform number between its values at the bounds; the bounds themselves are excluded.
 		at := func(x *uop.UOp) *uop.UOp { return inFloat(erf)(div(x, math.Sqrt2)) }
 		z := mul(erfinvIn(keyUniform(key, s, dt, at(p[0]), at(p[1]))), math.Sqrt2)
 		return minimum(maximum(z, nextUp(p[0])), neg(nextUp(neg(p[1]))))
@@ -98,7 +98,7 @@ var Samplers = map[string]Sampler{
 	}},
 }
 
-// sampleShape is a shape of samples; without one it is what the parameters broadcast to.
+// sampleShape is the given shape, or if it is nil the one that the parameters broadcast to.
 func sampleShape(shape uop.Shape, params ...operand) uop.Shape {
 	if shape != nil {
 		return shape
@@ -116,7 +116,7 @@ func sampleShape(shape uop.Shape, params ...operand) uop.Shape {
 	return s
 }
 
-// Sample draws of a distribution of Samplers, by its name. params are numbers or tensors; shape may be nil for what they broadcast to.
+// Sample draws from the distribution of Samplers with this name. params are numbers or tensors; a nil shape means the one that they broadcast to.
 func Sample(name string, key *uop.UOp, shape uop.Shape, dt *uop.DType, params ...any) (r *uop.UOp, err error) {
 	defer guard("Sample", &err)
 	s := Samplers[name]
@@ -198,8 +198,8 @@ func KeyGeometric(key *uop.UOp, shape uop.Shape, p any, dt *uop.DType) (r *uop.U
 	return cast(trials, dt), nil
 }
 
-// KeyCategorical are positions along an axis of logits with the probabilities softmax(logits): in front are the axes of shape that logits
-// does not have. Without replacement the samples of one vector differ.
+// KeyCategorical draws positions along an axis of logits with the probabilities softmax(logits). shape ends with the shape of logits without that
+// axis; its leading axes are several samples of each vector of logits, which differ without replacement.
 func KeyCategorical(key, logits *uop.UOp, axis int, shape uop.Shape, replace bool) (r *uop.UOp, err error) {
 	defer guard("KeyCategorical", &err)
 	needKey(key)
@@ -228,7 +228,7 @@ func KeyCategorical(key, logits *uop.UOp, axis int, shape uop.Shape, replace boo
 	return reshape(moveAxis(at, len(batch), 0), shape), nil
 }
 
-// KeyChoice are elements of x along an axis, or with x a number n of 0 to n-1, all equally likely or with the probabilities p (nil: equal),
+// KeyChoice are elements of x along an axis, or of 0 to n-1 if x is a number n, all equally likely or with the probabilities p (nil: equal),
 // with or without replacement.
 func KeyChoice(key *uop.UOp, x any, shape uop.Shape, replace bool, p *uop.UOp, axis int) (r *uop.UOp, err error) {
 	defer guard("KeyChoice", &err)
@@ -274,7 +274,7 @@ func KeyChoice(key *uop.UOp, x any, shape uop.Shape, replace bool, p *uop.UOp, a
 		upTo := scan(p, 0, uop.Add)
 		total := index(upTo, At(-1))
 		at = searchSorted(upTo, mul(sub(1.0, unitOf(key, shape, p.DType)), total), false)
-	default: // the greatest of the logarithms and Gumbel noise
+	default: // the positions of the greatest sums of log probability and Gumbel noise
 		noisy := add(gumbel(key, uop.ShapeOf(n), p.DType), log(p))
 		at = reshape(shrinkTo(ordered(noisy, 0, true).at, uop.ShapeOf(draws)), shape)
 	}
@@ -312,8 +312,8 @@ func KeyMultivariateNormal(key, mean, cov *uop.UOp, shape uop.Shape) (r *uop.UOp
 }
 
 // KeyOrthogonal are random orthogonal matrices, (…, n, m), uniform by Haar's measure: Q of normal numbers, with the signs of the diagonal of
-// R (Mezzadri, How to Generate Random Matrices from the Classical Compact Groups, 2007). Of a matrix that is not square the shorter side is
-// orthonormal.
+// R (Mezzadri, How to Generate Random Matrices from the Classical Compact Groups, 2007). The columns are
+// orthonormal if n >= m, else the rows.
 func KeyOrthogonal(key *uop.UOp, n, m int64, shape uop.Shape, dt *uop.DType) (r *uop.UOp, err error) {
 	defer guard("KeyOrthogonal", &err)
 	z := keyNormal(key, joinShapes(shape, uop.ShapeOf(max(n, m), min(n, m))), dt)

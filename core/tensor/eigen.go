@@ -6,12 +6,12 @@ import (
 	"polygrad/core/uop"
 )
 
-// Eigenvalues of general matrices. A matrix is balanced, reflections make it a Hessenberg matrix, and the QR algorithm with two implicit shifts
-// a block triangular one (Watkins, The matrix eigenvalue problem, 2007). A reflection creates a bulge below the subdiagonal, which further ones
-// move down a diagonal block and out of it.
+// Eigenvalues of general matrices (Watkins, The matrix eigenvalue problem, 2007): balancing, reduction to Hessenberg form by Householder reflectors,
+// then the QR algorithm with two implicit shifts until the matrix is block triangular. A first reflector creates a bulge below the subdiagonal;
+// further ones chase it down a diagonal block and out of it.
 
-// hessenberg are upper Hessenberg matrices h and unitary q with a = q h qᴴ for a (s, n, n), whose greatest element must be near 1. n - 2 columns
-// are reduced to it; n - 1 make the last element of the subdiagonal real, too.
+// hessenberg are upper Hessenberg matrices h and unitary q with a = q h qᴴ for a (s, n, n), whose greatest element must be near 1. columns is n - 2,
+// or n - 1 to make the last element of the subdiagonal real, too.
 func hessenberg(a complexPlanes, columns int64) (h complexPlanes, q complexReflections) {
 	stack, n, _ := sizes(a.re)
 	rows := unsqueeze(count0(a.re.Graph(), n), -1)
@@ -37,25 +37,25 @@ func hessenberg(a complexPlanes, columns int64) (h complexPlanes, q complexRefle
 }
 
 const (
-	// balanceSweeps is how often each row and column is scaled at most.
+	// balanceSweeps is the maximum number of times that each row and column is scaled.
 	balanceSweeps = 100
-	// exceptionalTry: of so many passes over a block one has another shift, which ends a cycle.
+	// exceptionalTry: every exceptionalTry-th pass over the same block has an exceptional shift, which ends a cycle.
 	exceptionalTry = 11
 )
 
-// negligibleSize is what is negligible beside 1, at any number of operations, and whose square is no subnormal number.
+// negligibleSize is negligible relative to 1, after any number of operations; its square is still a normal number.
 func negligibleSize(dt *uop.DType) float64 {
 	exponent, _ := dt.FloatInfo()
 	return math.Ldexp(1, -3<<(exponent-4))
 }
 
-// balanceLimit bounds scales, and elements that are scaled: sums of them are finite.
+// balanceLimit bounds the scale factors and the scaled elements, so that sums of elements stay finite.
 func balanceLimit(dt *uop.DType) float64 {
 	exponent, digits := dt.FloatInfo()
 	return math.Ldexp(1, 1<<(exponent-1)-digits-4)
 }
 
-// quotientOfScales is the quotient of powers of two, or the largest one: it may be that of an element that is 0.
+// quotientOfScales is the quotient of powers of two, at most the largest one: it may be multiplied by an element that is 0.
 func quotientOfScales(x, y *uop.UOp) *uop.UOp {
 	exponent, _ := x.DType.FloatInfo()
 	return minimum(div(x, y), math.Ldexp(1, 1<<(exponent-1)-1))
@@ -81,7 +81,7 @@ func balanced(a complexPlanes) *uop.UOp {
 		b.do(row.AssignTo(sum(mul(block(read[0], 1, k, 1), quotientOfScales(transpose(d, 1, 2), own)), []int{2}, true)))
 		some := bitAnd(gt(column, 0), gt(row, 0))
 		c, r := where(some, column, 1), where(some, row, 1)
-		// The power of two near sqrt(r / c), of which any that is not better is left out.
+		// f is the power of two near sqrt(r / c); it is only applied if it makes the sum of row and column at least 5% smaller.
 		f := leadingPower(mul(math.Sqrt2, div(sqrt(r), sqrt(c))))
 		scaled := mul(own, f)
 		within := bitAnd(ge(scaled, 1/limit), le(scaled, limit))
@@ -97,9 +97,9 @@ func balanced(a complexPlanes) *uop.UOp {
 	return out[2]
 }
 
-// isolated are the places (s, n, 1) of rows and columns in a permuted matrix that is block triangular with one block beside single diagonal
-// elements, which are eigenvalues (LAPACK's gebal). A row without elements beside its own goes to the end, such a column to the front; then
-// the rest is looked through again.
+// isolated are the new positions (s, n, 1) of rows and columns in a permutation that makes a matrix block triangular: single diagonal elements, which
+// are eigenvalues, and one larger block between them (LAPACK's gebal). A row without other elements than that on the diagonal moves to the end, such
+// a column to the front; then the remaining rows and columns are searched again.
 func isolated(a complexPlanes) *uop.UOp {
 	stack, n, _ := sizes(a.re)
 	at := unsqueeze(count0(a.re.Graph(), n), -1)
@@ -130,7 +130,7 @@ func isolated(a complexPlanes) *uop.UOp {
 	return where(ne(left, 0), add(states[2], sub(scan(left, 1, uop.Add), 1)), places).ContiguousOp()
 }
 
-// shifted is x with each element at another position of an axis, by places further, and 0 where there is none.
+// shifted moves the elements of x by a number of places along an axis, to lower positions if it is negative, and fills with 0.
 func shifted(x *uop.UOp, axis int, by int64) *uop.UOp {
 	n := x.Shape()[axis].N
 	if by > 0 {
@@ -139,8 +139,8 @@ func shifted(x *uop.UOp, axis int, by int64) *uop.UOp {
 	return padAxis(shrinkAxis(x, axis, uop.N(-by), uop.N(n)), axis, 0, -by, 0)
 }
 
-// rotatedPairs applies disjoint rotations of pairs of neighbours along an axis, of which own and other (s, n) are the factors of each one and of
-// its partner: the one before it where it is the lower one, else the one after it.
+// rotatedPairs applies disjoint rotations of pairs of neighbours along an axis: element i becomes own[i] times itself plus other[i] times its
+// partner, with own and other (s, n). The partner is element i-1 where lower is true, else i+1.
 func (z complexPlanes) rotatedPairs(axis int, own, other complexPlanes, lower *uop.UOp) complexPlanes {
 	wide := func(u *uop.UOp) *uop.UOp { return unsqueeze(u, 3-axis) }
 	partner := z.both(func(u *uop.UOp) *uop.UOp {
@@ -149,8 +149,8 @@ func (z complexPlanes) rotatedPairs(axis int, own, other complexPlanes, lower *u
 	return own.both(wide).times(z).plus(other.both(wide).times(partner))
 }
 
-// A francisStep is a step of the QR algorithm with two shifts on matrices h (s, m, m), whose first row is at 1: a reflection of rows k, k+1 and
-// k+2, and of the columns. It moves a bulge by one row, or makes it.
+// A francisStep is a step of the QR algorithm with two shifts on matrices h (s, m, m), whose first row is at index 1: a reflector of rows k, k+1 and
+// k+2, and of the same columns. It moves a bulge down by one row, or creates it.
 type francisStep struct {
 	k             uop.Sint
 	v1, v2, tau   complexPlanes // (s, 1, 1): the reflection is I - tau v vᴴ for v = (1, v1, v2)
@@ -170,7 +170,7 @@ func (f francisStep) vector(count *uop.UOp) complexPlanes {
 	return chosen(eq(count, 0), one, chosen(eq(count, 1), f.v1, f.v2))
 }
 
-// product is vᵀ x for three blocks of x along an axis, from row k on and further ones behind it.
+// product is vᵀ x over the elements k, k+1 and k+2 along an axis of x.
 func (f francisStep) product(x complexPlanes, axis int) complexPlanes {
 	at := func(i int64) complexPlanes { return blockOf(x, axis, f.k.Add(uop.N(1+i)), 1) }
 	return at(0).plus(f.v1.times(at(1))).plus(f.v2.times(at(2)))
@@ -198,7 +198,8 @@ func (z complexPlanes) sizeOf() *uop.UOp {
 	return add(abs(z.re), abs(z.im))
 }
 
-// besides are the diagonal, the subdiagonal and the superdiagonal of matrices, (s, n), at the positions of their first rows.
+// besides are the diagonal, the subdiagonal and the superdiagonal of matrices, (s, n): element i is h[i, i], h[i+1, i] and h[i, i+1], and the last
+// one of the latter two is 0.
 func (z complexPlanes) besides() (diagonals, below, above complexPlanes) {
 	part := func(offset int64) complexPlanes {
 		return z.both(func(u *uop.UOp) *uop.UOp { return padAxis(diagonal(u, offset, -2, -1), 1, 0, max(offset, -offset), 0) })
@@ -206,8 +207,8 @@ func (z complexPlanes) besides() (diagonals, below, above complexPlanes) {
 	return part(0), part(-1), part(1)
 }
 
-// What the steps of a pass need to know, by the row: the vector that makes a bulge, whether there is one to make or to move, whether one is made,
-// and whether the block has a third row.
+// Columns of the table of a pass, which has a row for each step: after the three elements of the vector of the reflector that creates a bulge come
+// flags that the step moves or creates a bulge, that it creates one, and that the block has a third row.
 const (
 	passMoves = 3 + iota
 	passBegins
@@ -215,11 +216,12 @@ const (
 	passColumns
 )
 
-// quasiTriangular are block upper triangular matrices h with blocks of one or two rows, and unitary q with a = q h qᴴ, for Hessenberg matrices a
-// (s, n, n), of which nothing below the subdiagonal is read, and the product q of reflections, if there is one. Matrices that do not converge
-// have larger blocks. The loop makes passes over all rows: each block between which the subdiagonal is negligible gets a bulge, whose shifts are
-// the eigenvalues of the last two rows of the block. Rows above the bulge are not needed before the next pass, so the columns of all of them,
-// and of q, are transformed in a loop of their own, in which they are rows.
+// quasiTriangular reduces Hessenberg matrices a (s, n, n), of which nothing below the subdiagonal is read, to block upper triangular h with blocks of
+// one or two rows; where the iteration does not converge, larger blocks remain. If eigenvectors are wanted, q is the unitary matrix of the Hessenberg
+// reduction, and vectors is q times the transformations here, so that the matrix before the reduction is vectors h vectorsᴴ. Each pass over all rows
+// chases a bulge through every diagonal block between negligible elements of the subdiagonal; the shifts are the eigenvalues of the last two rows of
+// the block. Rows above the bulge are not needed before the next pass, so their columns, and those of q, are transformed in a loop of their own, on
+// transposes.
 func quasiTriangular(a, q complexPlanes) (h, vectors complexPlanes) {
 	stack, n, _ := sizes(a.re)
 	if n < 3 {
@@ -262,7 +264,8 @@ func quasiTriangular(a, q complexPlanes) (h, vectors complexPlanes) {
 		moves := bitAnd(linked, bitOr(next, previous))
 		final := bitAnd(bitAnd(previous, shiftedFlags(linked, 2)), logicalNot(linked))
 		b.do(tries.AssignTo(where(final, add(tries, 1), 0)), end.AssignTo(cast(maxOf(where(unsqueeze(moves, -1), add(from, 1), 0), []int{-2}, true), uop.Int32)))
-		// EISPACK's hqr: x and y are the last elements of the diagonal, w the product beside them.
+		// As in EISPACK's hqr, x and y are the last two elements of the diagonal of a block, w the product of the two elements off the diagonal
+		// between them.
 		atLast := func(u *uop.UOp) *uop.UOp { return gather(u, 1, last) }
 		before := func(z complexPlanes) complexPlanes {
 			return z.both(func(u *uop.UOp) *uop.UOp { return shifted(u, 1, 1) })
@@ -309,8 +312,8 @@ func quasiTriangular(a, q complexPlanes) (h, vectors complexPlanes) {
 // shiftedFlags is shifted for flags.
 func shiftedFlags(x *uop.UOp, by int64) *uop.UOp { return ne(shifted(cast(x, uop.Int32), 1, by), 0) }
 
-// rowPass moves bulges through matrices, whose transposes are the first columns of t: it transforms the rows, and the columns of those rows that
-// later steps read. The results are the matrices h (s, m, m) and the reflections of the steps (s, n, 4).
+// rowPass chases the bulges of a pass down matrices whose transposes are the first m columns of t: it transforms the rows, but columns only of those
+// rows that later steps read. The results are the matrices h (s, m, m) and the reflectors of the steps (s, n, 4).
 func rowPass(t, e, table complexPlanes, end *uop.UOp, m int64, lanes bool) (h, steps complexPlanes) {
 	stack, n, _ := sizes(table.re)
 	g := t.re.Graph()
@@ -382,7 +385,7 @@ func rowPass(t, e, table complexPlanes, end *uop.UOp, m int64, lanes bool) (h, s
 	return z[0], z[1]
 }
 
-// columnPass transforms the columns of h that rowPass left, and of what is beside it in t, in the transposes t.
+// columnPass applies the column transformations that rowPass left out, to h and to q, which is behind it in t. It works on transposes, t.
 func columnPass(h, t, steps complexPlanes, end *uop.UOp, lanes bool) complexPlanes {
 	stack, m, width := sizes(t.re)
 	n := steps.re.Shape()[1].N
@@ -407,8 +410,8 @@ func columnPass(h, t, steps complexPlanes, end *uop.UOp, lanes bool) complexPlan
 	return t.grouped(out[1:])[0]
 }
 
-// triangularised makes block triangular matrices triangular: values are their diagonals (s, n), h and q are transformed if they are wanted. Values of real
-// matrices are real or conjugate pairs, of which second are the second ones.
+// triangularised makes block triangular matrices triangular: values are their diagonals (s, n); h and q are transformed if there is a q. Values of
+// real matrices are real or conjugate pairs; second marks the second value of each pair.
 func triangularised(h, q complexPlanes) (values, triangular, vectors complexPlanes, second *uop.UOp) {
 	d, below, above := h.besides()
 	first := ne(below.sizeOf(), 0)
@@ -419,7 +422,7 @@ func triangularised(h, q complexPlanes) (values, triangular, vectors complexPlan
 	half := d.minus(next).both(func(u *uop.UOp) *uop.UOp { return mul(u, 0.5) })
 	product := below.times(above)
 	discriminant := half.times(half).plus(product)
-	// x is the root of x² - 2 half x - product of the larger size, value - next.
+	// x, which is value - next, is the root of larger size of x² - 2 half x - product.
 	var x complexPlanes
 	pair := ne(first, first)
 	if h.im == nil {
@@ -504,8 +507,8 @@ func eig(a complexPlanes, real, wanted bool) (values, vectors complexPlanes) {
 	_, n, _ := sizes(a.re)
 	finite := a.finite()
 	a = a.both(func(u *uop.UOp) *uop.UOp { return where(finite, u, 0) })
-	// Elements may be of very different sizes before they are balanced, so the greatest ones become large. The divisor and the factor are none
-	// that would lose the small ones.
+	// Before balancing, elements may differ by many orders of magnitude, so the greatest ones are scaled up to balanceLimit. The divisor and the
+	// factor are chosen so that small elements do not underflow on the way.
 	power, lift := a.leadingPower(), balanceLimit(a.re.DType)
 	small := lt(power, 1)
 	divisor, factor := where(small, power, mul(power, 1/lift)), where(small, lift, likeConst(power, 1))

@@ -89,14 +89,14 @@ func needInt(arg string, u *uop.UOp) {
 	}
 }
 
-// bitwise operations take integers and bools.
+// needBits checks an operand of a bitwise operation.
 func needBits(arg string, u *uop.UOp) {
 	if !u.DType.IsInt() && !u.DType.IsBool() {
 		fail(arg, "is %s, expected an integer or bool type", u.DType)
 	}
 }
 
-// division takes integers and floating types.
+// needNumber checks an operand of a division.
 func needNumber(arg string, u *uop.UOp) {
 	if !u.DType.IsInt() && !u.DType.IsFloat() {
 		fail(arg, "are %s, expected an integer or floating type", u.DType)
@@ -115,7 +115,7 @@ func axisOf(arg string, axis, n int) int {
 	return axis
 }
 
-// sameAxis resolves an axis; for a scalar it gives -1: no axis.
+// axesOf resolves negative axes of a tensor with n dimensions and refuses duplicates; a scalar has none.
 func axesOf(arg string, axes []int, n int) []int {
 	out := make([]int, 0, len(axes))
 	seen := make([]bool, max(n, 1))

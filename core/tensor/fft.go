@@ -45,14 +45,14 @@ func (z complexPlanes) conjugate() complexPlanes {
 }
 
 const (
-	// largestRadix is the largest DFT that is one product with a matrix. Prime factors above it take the transform by chirps.
+	// largestRadix is the largest DFT that is one product with a matrix. Lengths with a larger prime factor are transformed by chirps.
 	largestRadix = 64
 	// passWork is what storing and reading the elements of a pass costs, in pairs of terms of a sum.
 	passWork = 20
 )
 
-// radices are the factors of n with the least work, in the order of the passes; nil if a prime factor is too large. A pass of radix r
-// sums pairs of r terms for each element.
+// radices are the factors of n with the least work, in the order of the passes; nil if a prime factor is too large. In a pass of radix r each element
+// is a sum over the pairs of r terms.
 func radices(n int64) []int64 {
 	least := map[int64]int64{1: 0}
 	first := map[int64]int64{}
@@ -99,7 +99,7 @@ func table(g *uop.Graph, name string, make func() complexPlanes) complexPlanes {
 	return z
 }
 
-// steps are n multiples of a step from 0 on, without the UNIQUE of arange: equal tables are one.
+// steps are 0, step, …, (n-1)*step in a shape. Unlike arange they have no UNIQUE source, so that equal tables are one node.
 func steps(g *uop.Graph, n, step int64, dims ...int64) *uop.UOp {
 	if n > mostScanned {
 		return reshape(arange(g, uop.Int(0), uop.Int(n*step), uop.Int(step), uop.Int64), uop.ShapeOf(dims...))
@@ -129,11 +129,11 @@ func rootPlanes(t *uop.UOp, n int64, dt *uop.DType) *uop.UOp {
 	return cast(where(minus, neg(v), v), dt).ContiguousOp()
 }
 
-// fewRoots is the size up to which a table is one of sines, as values that no input changes are computed once.
+// fewRoots is the size up to which each element of a table is a sine: a table depends on no input, so it is computed once.
 const fewRoots = 1 << 14
 
-// twiddles are e^(-2πi p k/n) for p from 0 to below m (axis 0) and k from 0 to below r (axis 1): if there are many, products of a row for
-// each block of p and a row for each place in a block, since sines of all of them would take longer than the passes.
+// twiddles are e^(-2πi p k/n) for p < m (axis 0) and k < r (axis 1). If there are many, they are products of a row for each block of p and a row for
+// each place in a block, since sines of all of them would take longer than the passes.
 func twiddles(g *uop.Graph, m, r, n int64, dt *uop.DType) complexPlanes {
 	return table(g, fmt.Sprint("twiddles ", m, r, n, dt), func() complexPlanes { return newTwiddles(g, m, r, n, dt) })
 }
@@ -153,7 +153,7 @@ func newTwiddles(g *uop.Graph, m, r, n int64, dt *uop.DType) complexPlanes {
 	return blocks.times(places).both(func(u *uop.UOp) *uop.UOp { return reshape(u, uop.ShapeOf(m, r)) })
 }
 
-// rootBlock is a divisor of m near its root.
+// rootBlock is a divisor of m near its square root.
 func rootBlock(m int64) int64 {
 	block := int64(1) << (bits.Len64(uint64(m)) / 2)
 	for m%block != 0 {
@@ -162,9 +162,9 @@ func rootBlock(m int64) int64 {
 	return block
 }
 
-// transformed is the DFT of length n along the middle axis of (batch, n, beside), as Stockham's passes: each sums along the most
-// significant digit of the index of its inputs, which becomes the digit of the outputs behind those before it, so that no pass permutes.
-// (C. Van Loan, Computational Frameworks for the Fast Fourier Transform, 1992, section 1.7.)
+// transformed is the DFT of length n along the middle axis of (batch, n, beside), by Stockham's passes: each transforms along the most significant
+// digit of the input index and inserts the digit of its results in front of those of the passes before it, so that no pass permutes. (C. Van Loan,
+// Computational Frameworks for the Fast Fourier Transform, 1992, section 1.7.)
 func transformed(z complexPlanes, batch, n, beside int64) complexPlanes {
 	rs := radices(n)
 	if n > 1 && rs == nil {
@@ -187,8 +187,8 @@ func transformed(z complexPlanes, batch, n, beside int64) complexPlanes {
 	return z.both(func(u *uop.UOp) *uop.UOp { return reshape(u, uop.ShapeOf(batch, n, beside)) })
 }
 
-// digits is the DFT of length r along the second of five axes, of which the third is that of the results. As the roots of j and r-j are
-// conjugates, cosines multiply sums of two elements and sines their differences, which halves the terms.
+// digits is the DFT of length r along axis 1 of five; the results lie along axis 2. As the roots of j and r-j are conjugates, cosines multiply sums
+// of two elements and sines their differences, which halves the terms.
 func (z complexPlanes) digits(r int64) complexPlanes {
 	g, dt, n := z.re.Graph(), z.re.DType, pairs(r)
 	part := func(from, to int64) complexPlanes {
@@ -222,7 +222,7 @@ func (z complexPlanes) digits(r int64) complexPlanes {
 	return complexPlanes{add(re, y.re), im}
 }
 
-// rootsOf are e^(-2πi j k/r) for the places j of pairs and k of the second and the third of five axes.
+// rootsOf are e^(-2πi j k/r) with j = 1..pairs(r) along axis 1 and k = 0..r-1 along axis 2 of five.
 func rootsOf(g *uop.Graph, r int64, dt *uop.DType) complexPlanes {
 	return table(g, fmt.Sprint("roots ", r, dt), func() complexPlanes {
 		n := pairs(r)
@@ -240,7 +240,7 @@ func byChirps(z complexPlanes, batch, n, beside int64) complexPlanes {
 		return unitRoots(truncMod(mul(t, t), int(2*n)), 2*n, dt)
 	})
 	kernel := table(g, fmt.Sprint("transformed chirp ", n, dt), func() complexPlanes {
-		// Both directions, around the end of the convolution.
+		// The conjugate chirp at positive and negative distances; the convolution is circular, so the negative ones stand at its end.
 		return transform(chirp.conjugate().both(func(u *uop.UOp) *uop.UOp {
 			back := flip(shrinkAxis(u, 1, uop.N(1), uop.N(n)), 1)
 			return cat([]*uop.UOp{padAxis(u, 1, 0, size-2*n+1, 0), back}, 1)
@@ -565,8 +565,8 @@ func FFTFrequencies(g *uop.Graph, n int64, d float64, real bool, dt *uop.DType) 
 }
 
 // FFTConvolve is the convolution of x and y along axes, all of them if none are given, by transforms. The sizes of other axes are equal, or 1.
-// The mode "full" gives all of it, "same" the middle, of the shape of x, and "valid" what no edge has a part in: then one of both is at least
-// as large as the other along all axes.
+// The mode "full" gives all of it, "same" the middle, of the shape of x, and "valid" the elements that no zeros beyond an edge contribute to:
+// then one operand is at least as large as the other along all axes.
 func FFTConvolve(x, y *uop.UOp, mode string, axes []int) (r *uop.UOp, err error) {
 	defer guard("FFTConvolve", &err)
 	needSame("operands", x, y)

@@ -7,8 +7,8 @@ import (
 	"polygrad/core/uop"
 )
 
-// function computes n results from inputs by a body, whose graph is made once for all inputs of the same shapes and types: a graph that
-// uses a decomposition has a node for it, a REPEAT of one statement. numbers are those that the body depends on.
+// function computes n results from inputs by a body. The graph of the body is built once for all inputs of the same shapes and types, and each use of
+// it is one node: a REPEAT of one statement. numbers are the other parameters of the body.
 func function(name string, numbers []int64, n int, inputs []*uop.UOp, body func(in []*uop.UOp) []*uop.UOp) []*uop.UOp {
 	g := inputs[0].Graph()
 	var b strings.Builder

@@ -66,7 +66,7 @@ func lgammaBelow2(x *uop.UOp) *uop.UOp {
 	return where(top, atTop, where(bottom, atBottom, around))
 }
 
-// lgammaMiddle is for 2 <= x < 8: lgamma between 2 and 3, and the product that leads to x, of which the logarithm is to be added.
+// lgammaMiddle is for 2 <= x < 8: lgamma(2+y), where y is the fraction of x, and the product (2+y)(3+y)…(x-1), whose logarithm is to be added.
 func lgammaMiddle(x *uop.UOp) (r, product *uop.UOp) {
 	y := sub(x, detach(floor(x)))
 	p := mul(y, horner(y, 3.19475326584100867617e-05, 1.84028451407337715652e-03, 2.66422703033638609560e-02, 1.46350472652464452805e-01,
@@ -167,10 +167,10 @@ func digammaSeries(x *uop.UOp) *uop.UOp {
 	return sub(sub(log(x), mul(0.5, r)), mul(square(r), series))
 }
 
-// The formulas for numbers of float32 and shorter types, computed in float64: one for all x, since the digits that differences lose are
-// beyond those of the result.
+// The formulas for numbers of float32 and shorter types, computed in float64: one formula for all x, since cancellation only loses
+// digits beyond those of the result.
 
-// shiftSteps is by how much numbers below it are shifted, to where the asymptotic series hold.
+// shiftSteps is how far numbers below it are shifted, to where the asymptotic series hold.
 const shiftSteps = 8
 
 // sinPi is sin(pi x) for |x| <= 1/2, by its power series.
@@ -211,7 +211,7 @@ func lgammaOfFloat32(x *uop.UOp) *uop.UOp {
 }
 
 // digammaOfFloat32 is, for x > 0, the asymptotic series, below 8 after eight steps of psi(x) = psi(x+1) - 1/x; else psi(1-x) - pi/tan(pi x).
-// What is subtracted is one quotient.
+// All terms that are subtracted are one quotient.
 func digammaOfFloat32(x *uop.UOp) *uop.UOp {
 	negative := le(x, 0)
 	y := where(negative, sub(1, x), x)

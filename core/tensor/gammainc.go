@@ -36,9 +36,9 @@ func runFloat64(fn string, f func(x ...*uop.UOp) *uop.UOp, operands ...*uop.UOp)
 // incompleteForms are the lengths of the formulas of the incomplete functions, for results in float64 and in shorter types.
 type incompleteForms struct {
 	steps int     // terms of the series and of the continued fraction: enough for a up to turn
-	turn  float64 // from there on the gamma functions are integrals for x near a
-	nodes int     // of the integral
-	reach float64 // of the integral, in standard deviations
+	turn  float64 // for a above it and x near a, the gamma functions are integrated numerically
+	nodes int     // of the Gauss-Legendre rule for the integral
+	reach float64 // of the integral beyond the maximum of the density, in standard deviations
 	pairs int     // of steps of the continued fraction of the beta function
 }
 
@@ -85,7 +85,7 @@ func log1pLess(x *uop.UOp) *uop.UOp {
 	return where(near, series, sub(log1p(far), far))
 }
 
-// gammaParts are P(a, x) and Q(a, x) for a > 0 and 0 < x < infinity, and where P is the one that is computed, the other is 1 less it.
+// gammaParts are P(a, x) and Q(a, x) for a > 0 and 0 < x < infinity. One of them is computed, the other is 1 minus it.
 func gammaParts(a, x *uop.UOp, forms incompleteForms) (p, q *uop.UOp) {
 	large := bitAnd(gt(a, forms.turn), bitAnd(gt(x, mul(a, 0.7)), lt(x, mul(a, 1.4))))
 	lower := lt(x, add(a, 1))
@@ -205,7 +205,7 @@ func betaFraction(a, b, x, other *uop.UOp, pairs int) *uop.UOp {
 	over, under := likeConst(x, 1), likeConst(x, 1)
 	sum := add(a, b)
 	for m := pairs; m >= 1; m-- {
-		// One division for both: that of the product of their divisors.
+		// One division for both coefficients: by the product of their divisors.
 		before, at, after := add(a, 2*m-1), add(a, 2*m), add(a, 2*m+1)
 		r := div(x, mul(mul(before, at), after))
 		even := mul(mul(mul(sub(b, m), m), after), r)

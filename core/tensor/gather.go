@@ -98,7 +98,7 @@ const (
 	ScatterMean
 )
 
-// scatterOneHot is scatterReduce as reductions over all places of the index, each of which is compared with all numbers.
+// scatterOneHot is scatterReduce by a mask: each index is compared with all positions along the axis, and each position reduces over all indices.
 func scatterOneHot(x *uop.UOp, axis int, idx, src *uop.UOp, mode ScatterMode, includeSelf bool) *uop.UOp {
 	values, mask := scatterParts(x, axis, idx, src)
 	last := []int{-1}
@@ -124,7 +124,8 @@ func scatterOneHot(x *uop.UOp, axis int, idx, src *uop.UOp, mode ScatterMode, in
 	return div(add(sum(where(mask, values, 0), last, false), own(x, 0)), count)
 }
 
-// placesOf is SCATTER along an axis, whose index may be smaller than x. ok is false for what it cannot do: symbolic sizes.
+// placesOf is a SCATTER node along an axis; idx may be smaller than x. ok is false for symbolic sizes, empty tensors and graphs as tinygrad builds
+// them.
 func placesOf(x *uop.UOp, axis int, op uop.Op, idx, src *uop.UOp) (r *uop.UOp, ok bool) {
 	for _, v := range []*uop.UOp{x, idx, src} {
 		if _, numbers := v.Shape().Ints(); !numbers {
@@ -140,7 +141,7 @@ func placesOf(x *uop.UOp, axis int, op uop.Op, idx, src *uop.UOp) (r *uop.UOp, o
 	return x.ScatterTo(uop.ScatterArg{Op: op, Axis: axis}, idx, shrinkTo(src, idx.Shape())), true
 }
 
-// scatterSet is x with src at the places of idx, the last one of several for one place.
+// scatterSet is x with the elements of src stored at the indices; of several for one place the last one stays.
 func scatterSet(x *uop.UOp, dim int, idx, src *uop.UOp) *uop.UOp {
 	if x.DType.IsComplex() {
 		return scatterPlanes(x, src, func(x, src *uop.UOp) *uop.UOp { return scatterSet(x, dim, idx, src) })
@@ -166,7 +167,7 @@ func scatterSet(x *uop.UOp, dim int, idx, src *uop.UOp) *uop.UOp {
 	return differentiatedAs(r, add(kept, scatterOneHot(kept.ConstLike(uop.Int(0)), axis, idx, wins, ScatterSum, true)))
 }
 
-// scatterReduce combines the elements of src for one place of x with each other and, if they are to be, with that of x.
+// scatterReduce combines the elements of src for one place of x with each other, and with the element of x if includeSelf.
 func scatterReduce(x *uop.UOp, dim int, idx, src *uop.UOp, mode ScatterMode, includeSelf bool) *uop.UOp {
 	if x.DType.IsComplex() {
 		if mode != ScatterSum && mode != ScatterMean {
@@ -219,10 +220,10 @@ func scatterReduce(x *uop.UOp, dim int, idx, src *uop.UOp, mode ScatterMode, inc
 		if !x.DType.IsFloat() {
 			return r
 		}
-		// Those that are as great share the gradient.
+		// All elements that equal the extreme share the gradient.
 		most := detach(r)
 		mine, theirs := cast(equalOrNaN(own, most), x.DType), cast(equalOrNaN(shrinkTo(src, idx.Shape()), gather(most, axis, idx)), x.DType)
-		count := maximum(detach(combined(mine, uop.Add, theirs)), 1) // 0 for an index that is no place
+		count := maximum(detach(combined(mine, uop.Add, theirs)), 1) // 0 for an index out of range
 		mine, theirs = div(detach(mine), count), div(detach(theirs), maximum(gather(count, axis, idx), 1))
 		return differentiatedAs(r, scatterOneHot(mul(own, mine), axis, idx, mul(shrinkTo(src, idx.Shape()), theirs), ScatterSum, true))
 	}
@@ -232,8 +233,8 @@ func scatterReduce(x *uop.UOp, dim int, idx, src *uop.UOp, mode ScatterMode, inc
 	return div(sums, counts)
 }
 
-// scatteredProductsRule gives each factor of a product the product of the others: those that are scattered to its place, and the element
-// that is there before.
+// scatteredProductsRule gives each factor of a product the product of the other factors: the elements scattered to its place, and the element of own
+// there.
 func scatteredProductsRule(g, u *uop.UOp, axis int) []*uop.UOp {
 	own, idx, src := u.Src[1], u.Src[2], u.Src[3]
 	g = cast(g, own.DType)
@@ -379,7 +380,7 @@ func Diag(x *uop.UOp) (r *uop.UOp, err error) {
 	if asTinygrad(x) {
 		return r, nil
 	}
-	// Rows of zeros with one element need no remainder of each position; the gradient is that of the padded form, a diagonal.
+	// Comparing row and column needs no remainder of each position; the gradient is that of the padded form, a diagonal.
 	at := count0(x.Graph(), n)
 	return differentiatedAs(cast(where(eq(unsqueeze(at, -1), at), unsqueeze(x, -1), 0), x.DType), r), nil
 }

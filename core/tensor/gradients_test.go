@@ -384,7 +384,7 @@ func TestDerivativesOfFloat32(t *testing.T) {
 	}
 }
 
-// What files keep of a function has its values and its derivatives.
+// A function has the same values and derivatives in the composed form that files keep.
 func TestComposedFunctions(t *testing.T) {
 	for name, f := range map[string]func(*uop.UOp) (*uop.UOp, error){
 		"asin": tensor.Asin, "acos": tensor.Acos, "atan": tensor.Atan, "sinh": tensor.Sinh, "cosh": tensor.Cosh, "asinh": tensor.Asinh,
@@ -410,7 +410,7 @@ func TestComposedFunctions(t *testing.T) {
 	}
 }
 
-// Gradients have the type of what they are of, also where a function computes in a wider one.
+// A gradient has the type of the tensor that it belongs to, also where a function computes in a wider one.
 func TestGradientsKeepTypes(t *testing.T) {
 	l := newLab(t, "interp")
 	x := l.tensor(uop.BFloat16, []float64{1, 2, 3, 4}, 1, 1, 4)

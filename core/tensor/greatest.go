@@ -4,15 +4,15 @@ import (
 	"polygrad/core/uop"
 )
 
-// mostSelected is how many of the greatest elements of 32 bits are selected one after the other, without sorting the others. Those of 64 bits take
-// two passes each: kernels with more of them take longer to compile than to sort.
+// mostSelected is the largest k for which the k greatest elements of 32 bits are selected one after the other, by a maximum each, instead of sorting
+// all. Those of 64 bits take two passes each. Kernels for a larger k take longer to compile than a sort.
 const mostSelected = 16
 
 // selectsEach reports whether the k greatest elements are selected one after the other.
 func selectsEach(dt *uop.DType, k int64) bool { return k*int64((dt.Itemsize()+3)/4) <= mostSelected }
 
-// groupSize is the size of groups, a power of two, for which k of n/size groups and k of the k*size elements in these take least to select; 1 where
-// it does not pay to look for the greatest elements in the groups with the greatest ones alone.
+// groupSize is the size of groups, a power of two, with which it is fastest to select k of the n/size groups and then k of the k*size elements in
+// these. It is 1 where selecting groups first does not pay.
 func groupSize(dt *uop.DType, n, k int64) int64 {
 	size, least := nearRoot(n/k), int64(8)
 	if !selectsEach(dt, k) {
@@ -42,7 +42,7 @@ func selected(x *uop.UOp, k int64, axis int, largest bool) placed {
 	if largest {
 		numbers[1] = 1
 	}
-	// The first source says only what shape and type the value has.
+	// The first source only gives the shape and the type of the value.
 	at := transpose(known(positionsOfMost, full(x.Graph(), s, uop.Int(0), uop.Int32), []*uop.UOp{t}, numbers), axis, -1)
 	return placed{gather(x, axis, at), at}
 }
@@ -52,8 +52,8 @@ func mostAlong(x *uop.UOp, numbers uop.Nums) *uop.UOp {
 	return greatestKeys(signedKey(oneZero(x.ContiguousOp()), numbers[1] == 0), int64(numbers[0]))
 }
 
-// greatestKeys gives the positions, int32, of the k greatest keys along the last axis, the first of equal ones first. They are in the k groups of
-// neighbours that have the greatest keys themselves, of groups with equal ones in the first.
+// greatestKeys gives the positions, int32, of the k greatest keys along the last axis, the first of equal ones first. They lie in the k groups of
+// neighbours with the greatest maxima, the first of equal ones, so those groups are selected first.
 func greatestKeys(key *uop.UOp, k int64) *uop.UOp {
 	s := key.Shape()
 	last := len(s) - 1
@@ -87,14 +87,15 @@ func firstOf(key, places *uop.UOp, k int64) *uop.UOp {
 	return cat(next(key, places, k), last)
 }
 
-// placesAlong are the numbers of the elements along the last axis, of the shape of x.
+// placesAlong are the positions along the last axis, broadcast to the shape of x.
 func placesAlong(x *uop.UOp, dt *uop.DType) *uop.UOp {
 	s := x.Shape()
 	n := s[len(s)-1]
 	return expand(reshape(cast(count0(x.Graph(), n.N), dt), append(onesShape(len(s)-1), n)), s)
 }
 
-// selectPacked gives the places of the k greatest keys of 32 bits: numbers hold a key, then the complement of its place.
+// selectPacked gives the places of the k greatest keys of 32 bits. A key and the complement of its place are packed into 64 bits, so that one maximum
+// finds the greatest key, at the first of its places.
 func selectPacked(key, places *uop.UOp, k int64) (found []*uop.UOp) {
 	const low = 1<<32 - 1
 	number := bitOr(shiftLeft(cast(key, uop.Int64), int(32)), bitXor(cast(places, uop.Int64), low))

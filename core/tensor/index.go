@@ -69,10 +69,10 @@ func Ellipsis() Index { return Index{kind: indexRest} }
 // numbers out of range give 0. A tensor of bools is a mask: see WithoutMasks.
 func Take(t *uop.UOp) Index { return Index{kind: indexTake, t: t} }
 
-// isMask reports whether an entry says of each element of some axes if it is taken: a tensor of bools.
+// isMask reports whether an entry is a mask: a tensor of bools that selects elements of one axis or more.
 func (e Index) isMask() bool { return e.kind == indexTake && e.t.DType == uop.Bool }
 
-// takes is the number of axes that an entry stands for.
+// takes is the number of axes of the tensor that an entry indexes, 0 for an ellipsis.
 func (e Index) takes() int {
 	switch {
 	case e.kind == indexNew || e.kind == indexRest:
@@ -83,8 +83,8 @@ func (e Index) takes() int {
 	return 1
 }
 
-// WithoutMasks returns an index expression with the positions where masks hold instead of the masks. count tells how many these are. A mask
-// that is a scalar makes a new axis of size 1 or 0.
+// WithoutMasks replaces the masks of an index expression by the positions where they are true. count tells how many these are. A mask that is a
+// scalar becomes a new axis of size 1 or 0.
 func WithoutMasks(x *uop.UOp, entries []Index, count func(mask *uop.UOp) (int64, error)) (out []Index, err error) {
 	if !slices.ContainsFunc(entries, Index.isMask) {
 		return entries, nil

@@ -6,7 +6,7 @@ import (
 	"polygrad/core/uop"
 )
 
-// asPositions are positions in a shape as signed integers that hold all of them.
+// asPositions casts positions in a shape to signed integers that hold all of them.
 func asPositions(at *uop.UOp, arg string, sizes []int64) *uop.UOp {
 	n := 1.0
 	for _, size := range sizes {
@@ -23,7 +23,8 @@ func asPositions(at *uop.UOp, arg string, sizes []int64) *uop.UOp {
 	return at
 }
 
-// AlongAxes are the positions along the axes of a shape of positions in its row-major order; negative ones count from the end.
+// AlongAxes splits positions in the row-major order of a shape into positions along its axes (numpy's unravel_index). Negative ones count from the
+// end.
 func AlongAxes(at *uop.UOp, shape uop.Shape) (r []*uop.UOp, err error) {
 	defer guard("AlongAxes", &err)
 	needInt("indices", at)
@@ -38,8 +39,8 @@ func AlongAxes(at *uop.UOp, shape uop.Shape) (r []*uop.UOp, err error) {
 	return r, nil
 }
 
-// InRowMajorOrder are the positions in the row-major order of a shape of positions along its axes. Those outside are moved to the edge with
-// "clip", and count anew from 0 with "wrap".
+// InRowMajorOrder joins positions along the axes of a shape into positions in its row-major order (numpy's ravel_multi_index). Those out of range are
+// clamped with "clip" and taken modulo the size with "wrap".
 func InRowMajorOrder(along []*uop.UOp, sizes []int64, mode string) (r *uop.UOp, err error) {
 	defer guard("InRowMajorOrder", &err)
 	if len(along) == 0 || len(along) != len(sizes) {
@@ -64,7 +65,7 @@ func InRowMajorOrder(along []*uop.UOp, sizes []int64, mode string) (r *uop.UOp, 
 	return r, nil
 }
 
-// Spacing is the distance of numbers to the next of their type that is farther from 0, with their sign.
+// Spacing is the distance from x to the next number of its type farther from 0, with the sign of x.
 func Spacing(x *uop.UOp) (*uop.UOp, error) {
 	return run1("Spacing", func(x *uop.UOp) *uop.UOp {
 		if x = asFloat(x); x.DType.Itemsize() == 1 {
@@ -76,7 +77,8 @@ func Spacing(x *uop.UOp) (*uop.UOp, error) {
 	}, x)
 }
 
-// FillDiagonal is x with values on its diagonal: those of one index along all axes. With wrap, that of a tall matrix begins anew below.
+// FillDiagonal is x with values on its diagonal, the elements with the same index along all axes. With wrap, the diagonal of a tall matrix starts
+// again below its end.
 func FillDiagonal(x *uop.UOp, values any, wrap bool) (r *uop.UOp, err error) {
 	defer guard("FillDiagonal", &err)
 	s := intShape("x", x.Shape())
@@ -110,7 +112,7 @@ func FillDiagonal(x *uop.UOp, values any, wrap bool) (r *uop.UOp, err error) {
 	return reshape(where(on, v, flatten(x, 0, -1)), x.Shape()), nil
 }
 
-// Resized are the elements in row-major order in another shape, repeated as needed, or the first of them.
+// Resized are the elements of x in row-major order in another shape, truncated or repeated as needed.
 func Resized(x *uop.UOp, shape uop.Shape) (r *uop.UOp, err error) {
 	defer guard("Resized", &err)
 	for _, n := range intShape("new_shape", shape) {

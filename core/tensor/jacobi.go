@@ -8,11 +8,11 @@ import (
 	"polygrad/core/uop"
 )
 
-// Eigenvalues and singular values of small matrices by Jacobi's rotations of pairs of vectors, the rows of tensors (s, n, m), until all are orthogonal.
-// (Demmel and Veselić: Jacobi's method is more accurate than QR, LAPACK working note 15.)
+// Eigenvalues and singular values of small matrices by one-sided Jacobi rotations: pairs of rows of tensors (s, n, m) are rotated until all rows are
+// orthogonal. (Demmel and Veselić: Jacobi's method is more accurate than QR, LAPACK working note 15.)
 
-// partners are the rows that those of n rows are rotated with in a round of a round-robin tournament, (1, n, 1): row i with row
-// round - i modulo the number of rounds, the one that would be its own partner with the last row, or with none if n is odd.
+// partners are the rows (1, n, 1) that each of n rows is paired with in a round of a round-robin tournament: row i with row round - i modulo the
+// number of rounds. The row that would be its own partner is paired with the last row, or with none if n is odd.
 func partners(x *uop.UOp, n int64, round uop.Sint) *uop.UOp {
 	rounds, rows := int(n-1+n%2), count0(x.Graph(), n)
 	r := sub(sizeLike(rows, round), rows)
@@ -24,11 +24,13 @@ func partners(x *uop.UOp, n int64, round uop.Sint) *uop.UOp {
 	return reshape(cast(p, uop.Int32), uop.ShapeOf(1, n, 1))
 }
 
-// clearlyShorter is the ratio of squares of lengths below which rows change places: rows of one length would do so at random, and miss others.
+// clearlyShorter is the ratio of squared lengths below which the rows of a pair swap places: rows of equal length would swap at random, and so miss
+// rotations with other rows.
 const clearlyShorter = 1 - 1.0/1024
 
-// rotation are the factors, (s, n, 1), of a row and its partner for the rotation that makes their dot product 0. The first of both becomes the
-// longer one: rows that are not sorted converge slowly where many have the same length (De Rijk, SIAM J. Sci. Stat. Comput. 10, 1989).
+// rotation gives the factors own and other, (s, n, 1), of a row and of its partner in the rotation that makes their dot product 0. The first row of
+// the pair becomes the longer one: rows that are not sorted converge slowly where many have the same length (De Rijk, SIAM J. Sci. Stat. Comput. 10,
+// 1989).
 func rotation(row, partner, product, first *uop.UOp) (own, other *uop.UOp) {
 	turn := ne(product, 0)
 	left, right := where(first, row, partner), where(first, partner, row)
@@ -43,9 +45,9 @@ func rotation(row, partner, product, first *uop.UOp) (own, other *uop.UOp) {
 	return where(swap, s, c), where(swap, c, neg(s))
 }
 
-// jacobiSweeps is the number of sweeps (rotations of all pairs of n vectors) after which the vectors are orthogonal. Convergence is quadratic after
-// a number of sweeps that grows with log2(n); it is slower where many vectors have nearly the same length, of which float64 tells more apart.
-// One more than was measured for repeated eigenvalues.
+// jacobiSweeps is the number of sweeps (rotations of all pairs of n vectors) after which the vectors are orthogonal. Convergence is quadratic after a
+// number of sweeps that grows with log2(n); it is slower where many vectors have nearly the same length, and float64 distinguishes more of them. The
+// number is one more than was measured for repeated eigenvalues.
 func jacobiSweeps(n int64, dt *uop.DType) int64 {
 	sweeps := 4 + bits.Len64(uint64(n))
 	if dt == uop.Float64 {
@@ -67,16 +69,16 @@ func orthogonalised(xs ...*uop.UOp) []*uop.UOp {
 	return steps.run(states, nil, func(b *loopBody, i uop.Sint, s, _ []*uop.UOp) {
 		k := len(xs)
 		norms, products, own, other := s[2*k], s[2*k+1], s[2*k+2], s[2*k+3]
-		for half, way := range [][2]int{{0, k}, {k, 0}} { // what is rotated is written to other memory
+		for half, way := range [][2]int{{0, k}, {k, 0}} { // a rotation reads one set of states and writes the other
 			at := partners(norms, n, sizeModulo(i.Mul(uop.N(2)).Add(uop.N(int64(half))), rounds))
 			across := func(x *uop.UOp) *uop.UOp { return gather(x, 1, expand(at, x.Shape())) }
 			x := s[way[0]]
 			b.do(norms.AssignTo(sum(square(x), []int{-1}, true)), products.AssignTo(sum(mul(x, across(x)), []int{-1}, true)))
 			first := lt(reshape(count0(x.Graph(), n), uop.ShapeOf(1, n, 1)), at)
 			alone := eq(reshape(count0(x.Graph(), n), uop.ShapeOf(1, n, 1)), at)
-			// Both rows of a pair take one product: two that are summed in another order may be 0 and nearly 0.
+			// Both rows of a pair use the same product: of two that are summed in different orders one may be 0 and the other nearly 0.
 			product := where(alone, 0, where(first, products, across(products)))
-			// What the kernels of a rotation share is stored in the order of the states.
+			// Values that the kernels of a rotation share are stored in the layout of the states.
 			order := func(x *uop.UOp) *uop.UOp { return steps.stored(expand(x, norms.Shape())) }
 			c, t := rotation(order(norms), order(across(norms)), order(product), order(first))
 			b.do(own.AssignTo(steps.seen(c, norms.Shape())), other.AssignTo(steps.seen(t, norms.Shape())))
@@ -102,7 +104,7 @@ func picked(x, at *uop.UOp) *uop.UOp {
 	return gather(x, -1, expand(unsqueeze(at, -2), x.Shape()))
 }
 
-// svd is the singular value decomposition of matrices (s, m, n), of which those that are not square are reduced to square ones by QR.
+// svd is the singular value decomposition of matrices (s, m, n); matrices that are not square are first reduced to square ones by QR.
 func svd(a *uop.UOp, fullMatrices bool) (u, s, vt *uop.UOp) {
 	stack, m, n := sizes(a)
 	if m < n {
@@ -135,11 +137,11 @@ func svd(a *uop.UOp, fullMatrices bool) (u, s, vt *uop.UOp) {
 	return orNaN(u, finite), orNaN(s, squeeze(finite, -1)), orNaN(vt, finite)
 }
 
-// leastDivided is the size from which on matrices take less time divided: rotations take n³ operations for each of several sweeps. Many are fewer
-// kernels for each.
+// leastDivided is the size from which divide and conquer is faster than rotations, which take n³ operations for each of several sweeps;
+// leastManyDivided is that for many matrices, which share the kernels.
 const leastDivided, leastManyDivided = 24, 17
 
-// worthDividing reports whether the decomposition of square matrices is divided.
+// worthDividing reports whether square matrices are decomposed by divide and conquer.
 func worthDividing(a *uop.UOp) bool {
 	stack, n, _ := sizes(a)
 	least := int64(leastDivided)
@@ -185,13 +187,13 @@ func ofLower(a *uop.UOp) *uop.UOp {
 	return add(tril(a, 0), transpose(tril(a, -1), -2, -1))
 }
 
-// finiteMatrices says of matrices (s, m, n) whether all their elements are finite: (s, 1, 1). Others have no decomposition.
+// finiteMatrices reports for each matrix (s, m, n) whether all its elements are finite: (s, 1, 1). Others have no decomposition.
 func finiteMatrices(a *uop.UOp) *uop.UOp {
 	return lt(maxOf(abs(a), []int{-2, -1}, true), math.Inf(1))
 }
 
-// rotatedSymmetric makes the rows of small symmetric matrices (s, n, n) orthogonal, after a shift that makes all eigenvalues positive:
-// then they are the eigenvectors, times the eigenvalues.
+// rotatedSymmetric makes the rows of small symmetric matrices (s, n, n) orthogonal, after a shift that makes all eigenvalues positive: the rows are
+// then the eigenvectors times the shifted eigenvalues.
 func rotatedSymmetric(a *uop.UOp) (values, vectors *uop.UOp) {
 	n := a.Shape()[1].N
 	scale := leadingPower(maxOf(abs(a), []int{-2, -1}, true))

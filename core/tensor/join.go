@@ -159,7 +159,7 @@ func roll(x *uop.UOp, shifts []int64, axes []int) *uop.UOp {
 	return customGradient(gradientOfRoll, shrink(repeat(x, reps), bounds), []*uop.UOp{x}, shifts, numbers)
 }
 
-// rollRule rolls the gradient back: derived, that of the repeated axes is a sum over repeats.
+// rollRule rolls the gradient back. The gradient of the composition would be a sum over the repeats of the axes.
 func rollRule(g *uop.UOp, numbers uop.Nums) *uop.UOp {
 	shifts, axes := make([]int64, len(numbers)/2), make([]int, len(numbers)/2)
 	for i := range shifts {

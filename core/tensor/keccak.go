@@ -4,8 +4,8 @@ import (
 	"polygrad/core/uop"
 )
 
-// Keccak-f[1600] as FIPS 202 defines it: a state of 5 x 5 lanes of 64 bits, 24 rounds, and the sponge that reads rate
-// bytes of the message before each of them.
+// Keccak-f[1600] as FIPS 202 defines it: a permutation in 24 rounds of a state of 5 x 5 lanes of 64 bits, and the sponge, which reads rate bytes of
+// the message before each permutation.
 
 const (
 	keccakBytes  = 200 // of state
@@ -17,7 +17,7 @@ const (
 	hashSuffix   = 0x1f
 )
 
-// keccakTurns are the rotations of the lanes (x, y) at x + 5y, keccakOnes the constants of the rounds.
+// keccakTurns are the rotations in bits of the lanes (x, y), at index x + 5y; keccakOnes are the constants of the rounds.
 var (
 	keccakTurns = [keccakLanes]uint64{
 		0, 1, 62, 28, 27, 36, 44, 6, 55, 20, 3, 10, 43, 25, 39, 41, 45, 15, 21, 8, 18, 2, 61, 56, 14,
@@ -67,8 +67,8 @@ func keccakOf(x *uop.UOp, rate int64, suffix byte) *uop.UOp {
 	return shrinkAxis(bytes, 1, uop.N(0), uop.N((keccakBytes-rate)/2))
 }
 
-// keccakRound is a round on states (n, 25, 1), with the parities of columns and turned lanes as other states. turns are the rotations
-// in the order that pi gives the lanes.
+// keccakRound is a round on states (n, 25, 1); the parities of the columns and the rotated lanes are states, too. turns are the rotations in the
+// order of the lanes after pi.
 func keccakRound(b *loopBody, s []*uop.UOp, turns, one *uop.UOp) {
 	lanes, parities, mixed := s[0], s[1], s[2]
 	n := lanes.Shape()[0]

@@ -34,7 +34,7 @@ func halves(words *uop.UOp) (low, high *uop.UOp) {
 	return cast(bitAnd(words, uop.Uint(math.MaxUint32)), uop.Uint32), cast(shiftRight(words, 32), uop.Uint32)
 }
 
-// counted are the words of the counters 0, 1, …, one for each element of a shape.
+// counted are the words of the counters 0, 1, …: one counter for each element of a shape.
 func counted(key *uop.UOp, shape uop.Shape) (first, second *uop.UOp) {
 	n := randomCount(shape)
 	i := cast(arange(key.Graph(), uop.Int(0), uop.Int(n), uop.Int(1), uop.Uint32), uop.Uint64)
@@ -212,9 +212,9 @@ func step(dt *uop.DType) float64 {
 	return math.Ldexp(1, -mantissa)
 }
 
-// KeyIntegers is uniform in low..high-1, numbers or integer tensors; where high <= low it is low. It is the remainder of twice the bits of the
-// type (32 at least) for a span of up to half of the bits, else of as many bits as the type has: some numbers of a span near the limit of the
-// type are drawn more often.
+// KeyIntegers is uniform in low..high-1, numbers or integer tensors; where high <= low it is low. It is a random number modulo the span, of twice the
+// bits of the type (of 32 at least) for a span of up to half of the bits, else of as many bits as the type has: some numbers of a span near the limit
+// of the type are drawn more often.
 func KeyIntegers(key *uop.UOp, shape uop.Shape, low, high any, dt *uop.DType) (r *uop.UOp, err error) {
 	defer guard("KeyIntegers", &err)
 	needType("dtype", dt)
@@ -243,7 +243,7 @@ func keyIntegers(key *uop.UOp, shape uop.Shape, low, high operand, dt *uop.DType
 	hi, beyond := clipped("maxval", high, like, dt.Min(), most)
 	none := le(hi, lo)
 	span := where(none, uop.Uint(1), cast(sub(hi, lo), words))
-	if beyond != nil { // the type does not hold high, whose last number is the greatest of the type
+	if beyond != nil { // the type does not hold high: its greatest number is drawn, too
 		span = where(bitAnd(beyond, logicalNot(none)), add(span, uop.Uint(1)), span)
 	}
 	rest := func(x *uop.UOp) *uop.UOp { // a span of 0 is all numbers
@@ -255,12 +255,12 @@ func keyIntegers(key *uop.UOp, shape uop.Shape, low, high operand, dt *uop.DType
 	return cast(add(lo, cast(offset, drawn)), dt).ContiguousOp()
 }
 
-// fullShape is a tensor of zeros of a shape beside x.
+// fullShape is a tensor of zeros in the graph of x.
 func fullShape(x *uop.UOp, shape uop.Shape, dt *uop.DType) *uop.UOp {
 	return full(x.Graph(), shape, uop.Int(0), dt)
 }
 
-// clipped is an integer in an interval, in the type of x, and where it was greater (nil: nowhere).
+// clipped clamps an integer to least..most, in the type of x; beyond is true where it was greater (nil: nowhere).
 func clipped(arg string, v operand, x *uop.UOp, least, most uop.Const) (u, beyond *uop.UOp) {
 	t, is := v.(*uop.UOp)
 	if !is {
@@ -287,7 +287,7 @@ func clipped(arg string, v operand, x *uop.UOp, least, most uop.Const) (u, beyon
 	return cast(t, x.DType), beyond
 }
 
-// KeyPermutation is x in another order along an axis; with independent each vector along the axis in an order of its own.
+// KeyPermutation shuffles x along an axis; with independent each vector along the axis has an order of its own.
 func KeyPermutation(key, x *uop.UOp, axis int, independent bool) (r *uop.UOp, err error) {
 	defer guard("KeyPermutation", &err)
 	needKey(key)
@@ -314,7 +314,7 @@ func taken(x *uop.UOp, axis int, at *uop.UOp) *uop.UOp {
 	return index(x, entries...)
 }
 
-// shuffled sorts x by random bits along an axis, so often that all elements have different strings of bits.
+// shuffled sorts x along an axis by random bits, so many times that all elements have different sequences of bits.
 func shuffled(key, x *uop.UOp, axis int) *uop.UOp {
 	const certainty = 3
 	n := numel("x", x.Shape()).N

@@ -2,15 +2,15 @@ package tensor
 
 import "polygrad/core/uop"
 
-// keySort sorts keys along the first or the last axis of a matrix; at are the positions that they had, int32, nil if they are not asked
+// keySort sorts keys along the first or the last axis of a matrix. at are the positions, int32, that the keys had before, nil if they are not asked
 // for.
 type keySort func(key *uop.UOp, axis int, positions bool) (sorted, at *uop.UOp)
 
-// minAlone is how many elements there must be for it to pay that values may be sorted without positions: the graph becomes larger.
+// minAlone is the number of elements from which it pays to add a sort of values without positions to the graph, which becomes larger.
 const minAlone = 1 << 9
 
-// orderedByKeys sorts along an axis by unsigned integers in the order of the elements. Values are made of the sorted keys. Where nobody
-// asks for positions keys are sorted alone, which takes half the time: then -0 stands before 0, while with positions these are equal.
+// orderedByKeys sorts along an axis by unsigned integers that have the order of the elements, and decodes the values from the sorted keys. If the
+// positions are not used, keys are sorted without them, which takes half the time: then -0 stands before 0, while with positions these are equal.
 func orderedByKeys(x *uop.UOp, axis int, descending bool) placed {
 	s := x.Shape()
 	last := len(s) - 1
@@ -56,8 +56,8 @@ func orderedByKeys(x *uop.UOp, axis int, descending bool) placed {
 	return placed{valueAlone(back(alone[0]), value, both[1]), places}
 }
 
-// sortedRows is what a function makes of the rows of a matrix, along an axis, with a way to sort keys: tensors of its shape and of some
-// types, of which the second has positions.
+// sortedRows applies f to the rows of a matrix, along an axis, with a suitable keySort. The results have the shape of the matrix and the given types;
+// if there are two, the second one has positions.
 func sortedRows(m *uop.UOp, axis int, types []*uop.DType, f func(m *uop.UOp, sort keySort) []*uop.UOp) []*uop.UOp {
 	s := m.Shape()
 	rows, n := s[1-axis].N, s[axis].N
@@ -73,7 +73,7 @@ func sortedRows(m *uop.UOp, axis int, types []*uop.DType, f func(m *uop.UOp, sor
 	if size >= rows {
 		return f(m, sortByNetwork)
 	}
-	// Blocks of rows that are in the cache are sorted one after the other. They have one size: they overlap a little.
+	// Blocks of rows that fit the cache are sorted one after the other. They have one size: they overlap a little.
 	blocks = (rows + size - 1) / size
 	part := func(v *uop.UOp, i uop.Sint) *uop.UOp {
 		return block(v, 1-axis, i.Mul(uop.N(rows-size)).Div(uop.N(blocks-1)), size)
@@ -92,12 +92,12 @@ func sortedRows(m *uop.UOp, axis int, types []*uop.DType, f func(m *uop.UOp, sor
 	})
 }
 
-// sortByDigits is a keySort.
+// sortByDigits is a keySort that sorts by digits, a radix sort.
 func sortByDigits(key *uop.UOp, axis int, positions bool) (sorted, at *uop.UOp) {
 	return sortBy(sortedByDigits, key, axis, positions, 8*key.DType.Itemsize())
 }
 
-// sortByNetwork is a keySort.
+// sortByNetwork is a keySort that sorts by a network.
 func sortByNetwork(key *uop.UOp, axis int, positions bool) (sorted, at *uop.UOp) {
 	return sortBy(sortedByNetwork, key, axis, positions, axis)
 }

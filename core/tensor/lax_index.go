@@ -7,11 +7,11 @@ import (
 	"polygrad/core/uop"
 )
 
-// Slices, gathers and scatters whose places are tensors, as XLA's operations: what control flow needs. Positions of gathers and scatters are not counted from
-// the end.
+// Dynamic slices, gathers and scatters as XLA has them: their positions are tensors, as control flow needs. Positions of gathers and scatters are not
+// counted from the end.
 
-// startsOf are the starts of a slice as one tensor of shape () each, of int32 or int64: negative ones count from the end, and all are moved to
-// where the slice fits.
+// startsOf splits the starts of a slice into one tensor of shape () for each axis, of int32 or int64. Negative ones count from the end, and all are
+// clamped so that the slice fits.
 func startsOf(x, starts *uop.UOp, sizes []int64) []*uop.UOp {
 	s := intShape("x", x.Shape())
 	needInt("start_indices", starts)
@@ -32,7 +32,7 @@ func startsOf(x, starts *uop.UOp, sizes []int64) []*uop.UOp {
 	return out
 }
 
-// wideIndex is an index in a type that holds it and most.
+// wideIndex casts an index to a type that holds it and most.
 func wideIndex(at *uop.UOp, most int64) *uop.UOp {
 	switch {
 	case at.DType == uop.Uint64: // beyond int64 is beyond every size
@@ -50,7 +50,7 @@ func alongAxis(like *uop.UOp, n int64, axis, axes int) *uop.UOp {
 	return reshape(cast(count0(like.Graph(), n), like.DType), s)
 }
 
-// dynamicSlice is the part of x of some sizes from starts on, of which there is one for each axis.
+// dynamicSlice is the part of x with some sizes that begins at starts, one for each axis.
 func dynamicSlice(x, starts *uop.UOp, sizes []int64) *uop.UOp {
 	places := startsOf(x, starts, sizes)
 	r := x
@@ -73,7 +73,7 @@ func wholesOf(n int) []Index {
 	return entries
 }
 
-// dynamicUpdate is x with the part from starts on replaced.
+// dynamicUpdate is x with the part that begins at starts replaced by update.
 func dynamicUpdate(x, update, starts *uop.UOp) *uop.UOp {
 	if update.DType != x.DType {
 		fail("update", "is %s, expected %s as x", update.DType, x.DType)
@@ -94,7 +94,8 @@ func dynamicUpdate(x, update, starts *uop.UOp) *uop.UOp {
 	return customGradient(gradientOfUpdate, r, []*uop.UOp{x, update, starts})
 }
 
-// placedAt is a part at its place in a tensor of some sizes, and where it is; nil is everywhere. Other elements are any.
+// placedAt moves a part to its places in a tensor of some sizes; inside is true for the elements of the part there (nil: for all). Other elements
+// have arbitrary values.
 func placedAt(part *uop.UOp, places []*uop.UOp, sizes []int64) (moved, inside *uop.UOp) {
 	ps := intShape("update", part.Shape())
 	moved = part
@@ -123,7 +124,7 @@ func sliceRule(g, u *uop.UOp) []*uop.UOp {
 	return []*uop.UOp{nil, dynamicUpdate(zero, g, starts), nil}
 }
 
-// updateRule: the gradient is that of what was replaced, and of what was not.
+// updateRule: x has the gradient of the elements that were not replaced, update that of the replaced ones.
 func updateRule(g, u *uop.UOp) []*uop.UOp {
 	update, starts := u.Src[2], u.Src[3]
 	zero := full(g.Graph(), update.Shape(), uop.Int(0), g.DType)
@@ -131,21 +132,21 @@ func updateRule(g, u *uop.UOp) []*uop.UOp {
 	return []*uop.UOp{nil, dynamicUpdate(g, zero, starts), dynamicSlice(g, starts, sizes), nil}
 }
 
-// DynamicSlice is the part of x of some sizes from starts on, of which there is one for each axis; starts are moved to where the part fits.
+// DynamicSlice is the part of x with some sizes that begins at starts, one for each axis; starts are clamped so that the part fits.
 func DynamicSlice(x, starts *uop.UOp, sizes []int64) (r *uop.UOp, err error) {
 	defer guard("DynamicSlice", &err)
 	needSame("operands", x, starts)
 	return dynamicSlice(x, starts, sizes), nil
 }
 
-// DynamicUpdate is x with the part from starts on replaced by update; starts are moved to where it fits.
+// DynamicUpdate is x with the part that begins at starts replaced by update; starts are clamped so that it fits.
 func DynamicUpdate(x, update, starts *uop.UOp) (r *uop.UOp, err error) {
 	defer guard("DynamicUpdate", &err)
 	needSame("operands", x, update, starts)
 	return dynamicUpdate(x, update, starts), nil
 }
 
-// startAlong are starts of a slice along one axis.
+// startAlong are the starts of a slice that begins at start along one axis, at 0 along the others.
 func startAlong(x *uop.UOp, axis int, start any) *uop.UOp {
 	n := len(x.Shape())
 	at, is := start.(*uop.UOp)
@@ -192,12 +193,12 @@ type GatherNumbers struct {
 	SliceSizes                                                []int64
 }
 
-// A GatherMode says what becomes of windows that lie outside in part.
+// A GatherMode says what happens to windows that are partly out of bounds.
 type GatherMode string
 
 // The modes.
 const (
-	GatherFill GatherMode = "fill" // they are filled, or dropped
+	GatherFill GatherMode = "fill" // a gather fills them, a scatter drops them
 	GatherClip GatherMode = "clip" // they are moved inside
 )
 
@@ -253,8 +254,8 @@ func (n *GatherNumbers) check(operand, indices *uop.UOp) (windows []int) {
 	return windows
 }
 
-// positions are those of all elements of all windows in the operand as a row, of the shape of the result, and which of them belong to a window
-// inside (nil: all, or those of windows that are moved).
+// positions are the row-major positions in the operand of all elements of all windows, in the shape of the result. inside is true for windows within
+// bounds (nil: all are, or are moved there).
 func (n *GatherNumbers) positions(operand, indices *uop.UOp, mode GatherMode) (at, inside *uop.UOp) {
 	windows := n.check(operand, indices)
 	s, is := intShape("x", operand.Shape()), intShape("indices", indices.Shape())
@@ -317,7 +318,7 @@ func (n *GatherNumbers) positions(operand, indices *uop.UOp, mode GatherMode) (a
 	return broadcastTo(at, shape), inside
 }
 
-// GatherWindows are windows of an operand at positions. Those outside are filled with a number, or moved inside.
+// GatherWindows are windows of an operand at positions. Those out of bounds are filled with a number, or moved inside.
 func GatherWindows(operand, indices *uop.UOp, n GatherNumbers, mode GatherMode, fill any) (r *uop.UOp, err error) {
 	defer guard("GatherWindows", &err)
 	needSame("operands", operand, indices)
@@ -382,7 +383,7 @@ func ScatterWindows(operand, indices, updates *uop.UOp, n GatherNumbers, mode Ga
 		return operand, nil
 	}
 	if inside != nil {
-		at = where(inside, at, -1) // no place
+		at = where(inside, at, -1) // dropped
 	}
 	flat := func(u *uop.UOp) *uop.UOp { return reshape(u, uop.ShapeOf(u.Size())) }
 	x, to, from := flat(operand), flat(at), flat(updates)

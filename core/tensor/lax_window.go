@@ -7,7 +7,7 @@ import (
 	"polygrad/core/uop"
 )
 
-// Reductions by a named operation, windows, convolutions and products with all that XLA's have.
+// Reductions by a named operation, windows, convolutions and dot products with all options of XLA's operations.
 
 // monoids are the operations of reductions, with their neutral elements.
 var monoids = map[string]struct {
@@ -54,7 +54,7 @@ func folded(x *uop.UOp, axes []int, combine func(a, b operand) *uop.UOp, neutral
 	return squeeze(x, -1)
 }
 
-// lastOf joins some axes to one behind the others.
+// lastOf flattens some axes into one behind the others.
 func lastOf(x *uop.UOp, axes []int) (r *uop.UOp, s uop.Shape) {
 	xs := x.Shape()
 	var order []int
@@ -211,8 +211,8 @@ func gaps(dilation []int64) []int64 {
 	return out
 }
 
-// slidingWindows are the windows over all axes of x, padded with a value: their places, and then their elements. padded is the shape of x with
-// its padding.
+// slidingWindows are the windows over all axes of x, padded with a value: the axes of their places, then those of their elements. padded is the shape
+// of x with its padding.
 func slidingWindows(x *uop.UOp, value operand, w XLAWindow) (r *uop.UOp, resolved XLAWindow, padded uop.Shape) {
 	sizes := intShape("x", x.Shape())
 	resolved, low, high := w.resolved(sizes)
@@ -247,7 +247,7 @@ func SlidingWindows(x *uop.UOp, value any, w XLAWindow) (r *uop.UOp, err error) 
 	return r, nil
 }
 
-// ReduceWindow is ReduceBy for each window. What surrounds x does not count.
+// ReduceWindow is ReduceBy for each window. Padding does not count.
 func ReduceWindow(x *uop.UOp, init any, computation string, w XLAWindow) (r *uop.UOp, err error) {
 	defer guard("ReduceWindow", &err)
 	need("x", x)
@@ -270,8 +270,8 @@ func ReduceWindow(x *uop.UOp, init any, computation string, w XLAWindow) (r *uop
 	return cast(r, x.DType), nil
 }
 
-// SelectAndScatterAdd adds each element of source to the element of a zero tensor like operand that is the greatest of its window, or the least:
-// the first one of several.
+// SelectAndScatterAdd adds, in a zero tensor like operand, each element of source at the place where its window of operand has the maximum, or the
+// minimum: the first of equal ones.
 func SelectAndScatterAdd(source, operand *uop.UOp, least bool, w XLAWindow) (r *uop.UOp, err error) {
 	defer guard("SelectAndScatterAdd", &err)
 	needSame("operands", source, operand)
@@ -309,11 +309,11 @@ func SelectAndScatterAdd(source, operand *uop.UOp, least bool, w XLAWindow) (r *
 	return padInterior(r, uop.Int(0), low, high, make([]int64, n)), nil
 }
 
-// XLAConvolution is what XLA's convolution has beside its operands and windows.
+// XLAConvolution has the parameters of XLA's convolution.
 type XLAConvolution struct {
 	Window XLAWindow // of the spatial axes: BaseDilation is that of the left operand, Dilation that of the right one
-	// Layouts of the operands and the result: where N the batch, C the features, O and I those of the weights, and other letters the spatial axes
-	// stand; empty for NC…, OI… and NC….
+	// Layouts of the operands and the result, one letter for each axis: N is the batch, C the features, O and I are those of the weights, other
+	// letters the spatial axes; empty for NC…, OI… and NC….
 	Left, Right, Out           string
 	FeatureGroups, BatchGroups int64
 	DType                      *uop.DType
@@ -420,8 +420,9 @@ func ConvGeneral(lhs, rhs *uop.UOp, c XLAConvolution) (r *uop.UOp, err error) {
 	return permute(r, argSort(out)), nil
 }
 
-// ConvTransposed is the convolution of lhs, dilated by the strides, whose padding is such that it has the size of what a convolution of these strides
-// and this padding came from. With transposeKernel rhs is that convolution's: its spatial axes are reversed, and its features exchanged.
+// ConvTransposed convolves lhs, dilated by the strides, with a padding that gives the result the size of the input of a convolution with these
+// strides and this padding. With transposeKernel rhs is the kernel of that convolution: its spatial axes are reversed, and its axes of features
+// exchanged.
 func ConvTransposed(lhs, rhs *uop.UOp, c XLAConvolution, transposeKernel bool) (r *uop.UOp, err error) {
 	defer guard("ConvTransposed", &err)
 	needSame("operands", lhs, rhs)
@@ -509,7 +510,7 @@ func DotGeneral(lhs, rhs *uop.UOp, leftContract, rightContract, leftBatch, right
 	return reshape(r, joinShapes(lead, xf, yf)), nil
 }
 
-// SortBy sorts several tensors along an axis by the first of them, or by several: by a later one where the earlier ones are equal.
+// SortBy sorts several tensors along an axis by the first keys of them: by a later one where the earlier ones are equal.
 func SortBy(xs []*uop.UOp, axis, keys int) (r []*uop.UOp, err error) {
 	defer guard("SortBy", &err)
 	needSame("operands", xs...)
@@ -544,7 +545,7 @@ func SortBy(xs []*uop.UOp, axis, keys int) (r []*uop.UOp, err error) {
 	return r, nil
 }
 
-// sortable is x in an order along an axis; nil is its own.
+// sortable is x permuted by order along an axis, or x itself if order is nil.
 func sortable(x, order *uop.UOp, axis int) *uop.UOp {
 	switch {
 	case order == nil:
@@ -646,7 +647,7 @@ func BitcastConvert(x *uop.UOp, dt *uop.DType) (r *uop.UOp, err error) {
 	return r, nil
 }
 
-// SelectN has the elements of one of several tensors: of that whose number which has, an integer, or a bool for two, of the shape of all or ().
+// SelectN takes each element from cases[which], where which is an integer, or a bool for two cases, of the shape of the cases or ().
 func SelectN(which *uop.UOp, cases []*uop.UOp) (r *uop.UOp, err error) {
 	defer guard("SelectN", &err)
 	needSame("cases", append([]*uop.UOp{which}, cases...)...)

@@ -6,8 +6,8 @@ import (
 	"polygrad/core/uop"
 )
 
-// leastSquares are the x (s, n, k) of least norm that minimise |a x - b| for matrices a (s, m, n) and b (s, m, k), and the ranks (s) of a,
-// by QR with the column of greatest norm as the next one: rows of r whose diagonal element is at most cutoff times the first count
+// leastSquares are the x (s, n, k) of least norm that minimise |a x - b| for matrices a (s, m, n) and b (s, m, k), and the ranks (s) of a, by QR with
+// column pivoting: the next column is that of greatest remaining norm, and rows of r whose diagonal element is at most cutoff times the first count
 // as 0. With rᵀ = z t for the others, x = z t⁻ᵀ qᵀ b (Golub and Van Loan, Matrix computations, complete orthogonal decomposition).
 func leastSquares(a, b *uop.UOp, cutoff float64) (x, rank *uop.UOp) {
 	stack, m, n := sizes(a)
@@ -21,7 +21,8 @@ func leastSquares(a, b *uop.UOp, cutoff float64) (x, rank *uop.UOp) {
 	size := abs(diagonalOf(inOrder)).ContiguousOp()
 	keep := gt(size, mul(shrinkAxis(size, 1, uop.N(0), uop.N(1)), cutoff))
 	y := transpose(block(block(t, 1, uop.N(n), columns), 2, uop.N(0), k), -2, -1)
-	// complete are z, tᵀ and what it is solved for, of rows (s, n, k), their order (s, n, 1), whether they are kept (s, k), and y.
+	// complete gives z, tᵀ and the right side of the system with tᵀ, for the rows of r (s, n, k), their order (s, n, 1), whether they are kept (s,
+	// k), and y, the first k rows of qᵀ b.
 	complete := func(r, order, keep, y *uop.UOp) []*uop.UOp {
 		kept := unsqueeze(keep, -2)
 		z, t := qr(where(bitAnd(kept, ge(order, step)), r, 0).ContiguousOp(), k)
@@ -32,7 +33,7 @@ func leastSquares(a, b *uop.UOp, cutoff float64) (x, rank *uop.UOp) {
 	var parts []*uop.UOp
 	if m < n {
 		parts = complete(r, order, keep, y)
-	} else { // if all rows of all matrices are kept, they are a triangle, backwards
+	} else { // if all rows of all matrices are kept, r reversed is the triangle, without a second QR
 		places := eq(order, sub(int(n-1), step))
 		lost := ne(reshape(maxOf(cast(logicalNot(keep), uop.Int32), []int{0, 1}, false), uop.ShapeOf(1)), 0)
 		states := []*uop.UOp{lost, cast(places, a.DType), flip(transpose(inOrder, -2, -1), 1, 2), flip(y, 1)}
@@ -49,9 +50,10 @@ func leastSquares(a, b *uop.UOp, cutoff float64) (x, rank *uop.UOp) {
 	return where(finiteMatrices(a), x, math.NaN()), sum(cast(keep, uop.Int32), []int{-1}, false)
 }
 
-// reflectedColumns reflects the first n of some columns, given as rows t (s, n + k, m), and the others with them: in each step the one
-// whose remaining elements have the greatest norm. order (s, n, 1) are the steps in which they were, pivots (s, min(m, n), 1) which. It is done
-// panel by panel: those that were chosen, and elements that are final, are left out of the next one.
+// reflectedColumns makes columns, given as rows t (s, n + k, m), triangular by Householder reflectors. The pivot of each step is, of the first n
+// columns, the one whose remaining elements have the greatest norm; all columns are reflected. order (s, n, 1) are the steps in which columns were
+// the pivot, pivots (s, min(m, n), 1) the pivots of the steps. It works panel by panel: earlier pivots and elements that are final are left out of
+// the next panel.
 func reflectedColumns(t *uop.UOp, n int64) (reflected, order, pivots *uop.UOp) {
 	stack, all, m := sizes(t)
 	g, count := t.Graph(), min(m, n)
@@ -98,7 +100,8 @@ func inverseRanks(ranks *uop.UOp, n int64) *uop.UOp {
 	return sum(where(eq(transpose(ranks, -2, -1), unsqueeze(count0(g, n), -1)), cast(count0(g, k), uop.Int32), 0), []int{-1}, true)
 }
 
-// pivotedPanelOfColumns is reflectedColumns for some steps; the order of columns that are not chosen is count, that of the last ones -1.
+// pivotedPanelOfColumns is reflectedColumns for count steps; the order of columns that were no pivot is count, that of the columns behind the first n
+// is -1.
 func pivotedPanelOfColumns(t *uop.UOp, n, count int64) (reflected, order, pivots *uop.UOp) {
 	stack, all, m := sizes(t)
 	g := t.Graph()

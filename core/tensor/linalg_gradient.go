@@ -10,7 +10,7 @@ import (
 // results for forward and reverse mode algorithmic differentiation, 2008; Walter and Lehmann, Algorithmic differentiation of linear
 // algebra functions with application in optimum experimental design, 2010.)
 
-// sumTo adds up what a gradient has for the leading axes along which a value was repeated.
+// sumTo sums a gradient over the axes along which a value of shape s was broadcast.
 func sumTo(g *uop.UOp, s uop.Shape) *uop.UOp {
 	gs := g.Shape()
 	var axes []int
@@ -143,8 +143,8 @@ func cofactors(a *uop.UOp, n int) *uop.UOp {
 	return reshape(stack(all, -1), a.Shape())
 }
 
-// qrRule: with M = r grᵀ - gqᵀ q, and M̄ the symmetric matrix of its lower triangle, da = (gq + q M̄) r⁻ᵀ. Columns of a beyond the rows
-// are qᵀ times them in r.
+// qrRule: with M = r grᵀ - gqᵀ q, and M̄ the symmetric matrix of its lower triangle, da = (gq + q M̄) r⁻ᵀ. If a has more columns than rows, the
+// further columns of r are qᵀ times those of a.
 func qrRule(g, a *uop.UOp, ofR bool) *uop.UOp {
 	q, r, err := QR(a)
 	must(err)
@@ -187,8 +187,8 @@ func qrRule(g, a *uop.UOp, ofR bool) *uop.UOp {
 	return ga
 }
 
-// ofFirst is the gradient of the first k columns of an orthogonal matrix q, of which others follow that are orthogonal to them: a change
-// dq of the first ones turns the others by -q dqᵀ, and not among themselves, where any turn would do.
+// ofFirst is the gradient of the first k columns of an orthogonal matrix q that has more columns: a change dq of the first ones rotates the others by
+// -q dqᵀ. They are not rotated among themselves, since any such rotation leaves q orthogonal.
 func ofFirst(g, q *uop.UOp, k int64) *uop.UOp {
 	s := q.Shape()
 	last, n := len(s)-1, s[len(s)-1].N

@@ -159,7 +159,7 @@ func TestQR(t *testing.T) {
 			}
 		})
 	}
-	// Nothing is done where nothing is to be done, and columns of 0 do no harm.
+	// QR leaves the identity exactly as it is, and columns of 0 do no harm.
 	q, r := must2(tensor.QR(identity(3, 3).tensor(l, uop.Float64).UOp))
 	l.close("q of I", array{[]int64{3, 3}, l.values(q)}, identity(3, 3), 0)
 	l.close("r of I", array{[]int64{3, 3}, l.values(r)}, identity(3, 3), 0)

@@ -152,7 +152,8 @@ func asColumns(a, b *uop.UOp) (columns *uop.UOp, vector bool) {
 }
 
 // factoredFunction is a function of the factors of matrices a (s, n, n), or of their transposes, and of other inputs. The factors are a function of
-// their own, which solutions, determinants and their gradients share; those of many small matrices, which are interleaved, are faster computed again.
+// their own, which solutions, determinants and their gradients share; for many small matrices, which are interleaved, it is faster to compute them
+// again.
 func factoredFunction(name string, numbers []int64, n int, a *uop.UOp, transposed bool, inputs []*uop.UOp, body func(f factored, in []*uop.UOp) []*uop.UOp) []*uop.UOp {
 	factorOf := func(a *uop.UOp) factored {
 		if transposed {
@@ -172,7 +173,8 @@ func factoredFunction(name string, numbers []int64, n int, a *uop.UOp, transpose
 	})
 }
 
-// inRows reports whether the transposes of matrices are easier to factor: columns, which lie in rows, are what large factorisations go through.
+// inRows reports whether the transposes of matrices are faster to factor: large factorisations go through columns stored as rows, which for a
+// transpose are the rows of a.
 func inRows(a *uop.UOp) bool {
 	_, n, _ := sizes(a)
 	return n > 2*blockSize
@@ -230,10 +232,10 @@ func matrixInverse(a *uop.UOp) *uop.UOp {
 	return customGradient(gradientOfInverse, r, []*uop.UOp{a})
 }
 
-// adjugateTransposed is the determinant times the transposed inverse of matrices of any rank. The last row of the solution is multiplied by the other
-// pivots, in place of a division of the determinant by the last one, which may be 0. It is the only one that is at rank n - 1, since the factors are those
-// of aᵀ times a reflection that no usual null vector is special for: adj(aᵀ) = -q adj(aᵀ q). At a lower rank the adjugate is 0. Its derivatives are those
-// of determinant times inverse.
+// adjugateTransposed is the determinant times the transposed inverse of matrices of any rank. Instead of dividing the determinant by the last pivot,
+// which may be 0, the last row of the solution is multiplied by the product of the other pivots. At rank n - 1 only the last pivot is 0, since the
+// factors are those of aᵀ times a reflection q for which no usual null vector is special: adj(aᵀ) = -q adj(aᵀ q). At a lower rank the adjugate is 0.
+// Its derivatives are those of determinant times inverse.
 func adjugateTransposed(a, determinant *uop.UOp) *uop.UOp {
 	n := squareSize("a", a)
 	v := unsqueeze(householderVector(a, n), -1)
@@ -253,7 +255,7 @@ func adjugateTransposed(a, determinant *uop.UOp) *uop.UOp {
 	return differentiatedAs(r, mul(unsqueeze(unsqueeze(determinant, -1), -1), transpose(matrixInverse(a), -2, -1)))
 }
 
-// householderVector is the normal of a reflection: of length 1, its elements differ and none is small.
+// householderVector is the vector of a reflection: of length 1, its elements differ and none is small.
 func householderVector(a *uop.UOp, n int64) *uop.UOp {
 	const golden = 0.6180339887498949
 	square := 0.0
@@ -304,7 +306,7 @@ func inverseOfMatrices(a *uop.UOp) *uop.UOp {
 	return matrixInverse(a)
 }
 
-// determinants are the signs of determinants, and something of the diagonal of the upper factors.
+// determinants gives what of computes from the diagonal of the upper factors, its sign multiplied by that of the permutation.
 func determinants(a *uop.UOp, of func(diagonal *uop.UOp) (sign, value *uop.UOp)) (sign, value *uop.UOp) {
 	squareSize("a", a)
 	if a.Shape().MaxNumel() == 0 {
@@ -320,8 +322,8 @@ func determinants(a *uop.UOp, of func(diagonal *uop.UOp) (sign, value *uop.UOp))
 	return reshape(mul(f[0], sign), lead), reshape(value, lead)
 }
 
-// Det is the determinant of square matrices (…, n, n). Its gradient is right for matrices of any rank up to 4x4, and of larger ones where all pivots but the
-// last are not 0.
+// Det is the determinant of square matrices (…, n, n). Its gradient is right for matrices of any rank up to 4x4, and for larger ones where all pivots
+// but the last are not 0.
 func Det(a *uop.UOp) (r *uop.UOp, err error) {
 	defer guard("Det", &err)
 	need("a", a)

@@ -40,16 +40,16 @@ var client = func() *http.Client {
 	return &http.Client{Transport: transport}
 }()
 
-// File is the content of an HTTP address. It is downloaded once and cached in polygrad/downloads of the user's cache folder.
+// File is the content of an HTTP address. It is downloaded once and cached in polygrad/downloads of the user's cache folder. Without such a folder,
+// or where it cannot be written, as in some containers, each call downloads the file.
 func File(url string, progress func(loaded, total int64)) ([]byte, error) {
-	caches, err := os.UserCacheDir()
-	if err != nil {
-		return nil, err
-	}
+	caches, unknown := os.UserCacheDir()
 	sum := sha256.Sum256([]byte(url))
 	path := filepath.Join(caches, "polygrad", "downloads", hex.EncodeToString(sum[:]))
-	if data, err := os.ReadFile(path); err == nil {
-		return data, nil
+	if unknown == nil {
+		if data, err := os.ReadFile(path); err == nil {
+			return data, nil
+		}
 	}
 	answer, err := client.Get(url)
 	if err != nil {
@@ -63,7 +63,10 @@ func File(url string, progress func(loaded, total int64)) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", url, err)
 	}
-	return data, keep(path, data)
+	if unknown == nil {
+		_ = keep(path, data)
+	}
+	return data, nil
 }
 
 // keep writes a file atomically, since another process may read it at the same time.
