@@ -29,7 +29,7 @@ func every(sink *uop.UOp, f func(*uop.UOp) error) error {
 
 func checkMovement(sink *uop.UOp, _ *Target) error { return without(sink, uop.GroupMovement) }
 
-// checkExpanded looks for vectors that were not expanded, and for vectors of the wrong length.
+// checkExpanded demands that every UNROLL and UPCAST range became a vector, and that the sources of arithmetic have as many elements as the result.
 func checkExpanded(sink *uop.UOp, _ *Target) error {
 	if err := without(sink, uop.Ops(uop.Unroll, uop.Contract)); err != nil {
 		return err

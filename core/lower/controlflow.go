@@ -19,7 +19,7 @@ func (*controlFlow) Unordered() {}
 // loopDeps is the set of RANGEs and ENDs that a node depends on, in order of appearance. Sets are shared and never changed.
 type loopDeps struct {
 	list []*uop.UOp
-	has  []uint64 // by their numbers among all RANGEs and ENDs
+	has  []uint64 // a bit set, indexed by the number among all RANGEs and ENDs
 }
 
 func (d *loopDeps) contains(loop int32) bool { return d != nil && d.has[loop>>6]>>(loop&63)&1 != 0 }
@@ -71,7 +71,7 @@ func newControlFlow(sink *uop.UOp) *controlFlow {
 			}
 		}
 		if d != nil && (u.Op == uop.End || u.Op == uop.Sink) {
-			// The ENDs directly inside.
+			// The ENDs of the loops nested directly in this one.
 			var inside []*uop.UOp
 			for _, x := range d.list {
 				n := number[x.ID()]

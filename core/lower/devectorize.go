@@ -28,7 +28,7 @@ func scalarize(_ any, alu *uop.UOp) *uop.UOp {
 
 func isOwnMemory(u *uop.UOp) bool { return u.Op == uop.DefineLocal || u.Op == uop.DefineReg }
 
-// scalarBuffer makes a scalar buffer of a buffer of vectors.
+// scalarBuffer replaces a buffer of vectors by a buffer of scalars, cast to a pointer to vectors.
 func scalarBuffer(_ any, buf *uop.UOp) *uop.UOp {
 	p := buf.DType
 	return buf.WithDType(p.Base().Scalar().Ptr(p.Size*int64(p.Count), p.Space)).Cast(p)
@@ -42,7 +42,7 @@ func vectorMemory(c *uop.UOp) *uop.UOp {
 	return nil
 }
 
-// scalarIndex indexes the scalar buffer behind a buffer of vectors.
+// scalarIndex turns the index into a buffer of vectors into a vector of indices into the scalar buffer.
 func scalarIndex(_ any, u *uop.UOp) *uop.UOp {
 	if len(u.Src) != 2 {
 		return nil
@@ -61,7 +61,7 @@ func scalarIndex(_ any, u *uop.UOp) *uop.UOp {
 	return pointerTo(buf.Broadcast(n), at)
 }
 
-// scalarIndexes is scalarIndex for a vector of pointers: a broadcast of one, or elements of one.
+// scalarIndexes is scalarIndex for a vector of pointers: a pointer that is broadcast (VECTORIZE), or one from which elements are selected (GEP).
 func scalarIndexes(_ any, u *uop.UOp) *uop.UOp {
 	if len(u.Src) != 2 {
 		return nil

@@ -7,9 +7,9 @@ import (
 	"polygrad/core/uop"
 )
 
-// The expander turns ranges of types UNROLL and UPCAST into vectors. UNROLL(vector, axes) is a vector over the axes, the last one
-// fastest; it propagates from the ranges to their users, which become vector operations. CONTRACT moves axes into the element
-// type.
+// The expander turns ranges of types UNROLL and UPCAST into vectors. UNROLL(vector, axes) is a vector with a lane for each combination of positions
+// along the axes, the last axis innermost; it propagates from the ranges to their users, which become vector operations. CONTRACT moves axes into the
+// element type.
 
 // swizzle maps each lane of a vector over the axes to to a lane of a vector over from. Elements are repeated along axes missing
 // in from.
@@ -150,7 +150,7 @@ func contract(_ any, con *uop.UOp) *uop.UOp {
 	return g.New(uop.Unroll, con.DType, []*uop.UOp{x.Src[0].GepList(is)}, left, nil)
 }
 
-// endUnrolls lets an END close unrolled axes.
+// endUnrolls replaces the unrolled axes among the ranges of an END by a CONTRACT of what it ends.
 func endUnrolls(_ any, u *uop.UOp) *uop.UOp {
 	unrolls, rest := partition(u.Src[1:], isUnroll)
 	if len(unrolls) == 0 {

@@ -55,7 +55,7 @@ func gatedElement(x *uop.UOp, gates []*uop.UOp) *uop.UOp {
 	buf, at := p.Src[0], p.Src[1]
 	var gate *uop.UOp
 	if len(p.Src) == 3 {
-		gate = p.Src[2] // the remaining gate, perhaps
+		gate = p.Src[2] // what simplification left of the gate
 	}
 	if lo, hi := at.Bounds(); gate == nil && lo.Sign() >= 0 && hi.Add(uop.Int(int64(load.DType.VCount()))).Cmp(uop.Int(buf.DType.Size)) <= 0 {
 		return nil

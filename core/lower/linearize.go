@@ -48,7 +48,7 @@ func runCount(rs []*uop.UOp) int64 {
 	return n
 }
 
-// priorityOf puts definitions first, loads early and stores late; opening a loop is good and closing one bad.
+// priorityOf puts definitions first, loads early and stores late; loops are closed early and opened late.
 func priorityOf(op uop.Op) int {
 	switch op {
 	case uop.Param:

@@ -77,7 +77,7 @@ func expandIndex(_ any, u *uop.UOp) *uop.UOp {
 	return u.Graph().New(uop.Vectorize, buf.DType, src, nil, nil)
 }
 
-// offsets are the pointers of a vector with a common root, by constant, with their lanes.
+// offsets are the pointers of a vector whose indices are a common root plus a constant, with the lane of each.
 type offsets struct {
 	valid, root *uop.UOp
 	invalid     bool
@@ -134,7 +134,7 @@ func (g *offsets) runs() [][]offset {
 	return out
 }
 
-// vectorPointer casts a pointer into buf to one to n elements.
+// vectorPointer casts a pointer into buf to a pointer to a vector of n elements.
 func vectorPointer(p, buf *uop.UOp, n int) *uop.UOp {
 	return p.Cast(buf.DType.Base().Vec(n).Ptr(buf.DType.Size, buf.DType.Space))
 }

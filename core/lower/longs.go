@@ -52,7 +52,7 @@ func (l *longs) num(v int64) *uop.UOp { return l.g.Const(uop.Uint32, uop.Int(v))
 
 func (l *longs) bit(c *uop.UOp) *uop.UOp { return c.Cast(uop.Uint32) }
 
-// sources are the rebuilt sources of u from index from on, words one after the other.
+// sources are the rebuilt sources us; a long becomes its two words.
 func (l *longs) sources(us []*uop.UOp) []*uop.UOp {
 	var out []*uop.UOp
 	for _, s := range us {

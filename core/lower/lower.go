@@ -17,7 +17,7 @@ type Program struct {
 	// AST is the input, Rewritten the graph after all passes, Linear the list in execution order.
 	AST, Rewritten *uop.UOp
 	Linear         []*uop.UOp
-	// Info are the decisions about the kernel.
+	// Info is the name of the kernel, and the choices of the optimiser.
 	Info uop.KernelInfo
 	// Globals are the slots of the kernel's parameters, Outs and Ins those that it stores to and loads from; in ascending order.
 	Globals, Outs, Ins []int

@@ -205,7 +205,7 @@ func (s *sorter[T]) mergeLow(pa, na, pb, nb int) {
 	t, d := s.tmp, pa
 	takeB := func() { a[d] = a[pb]; d++; pb++; nb-- }
 	takeA := func() { a[d] = t[0]; d++; t = t[1:] }
-	// rest moves the remaining elements: those set aside belong at the end, or B has to move over them.
+	// rest moves the remaining elements to the end: those of B first, then those that were copied aside.
 	rest := func() {
 		if nb > 0 {
 			copy(a[d:d+nb], a[pb:pb+nb])

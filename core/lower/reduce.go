@@ -11,11 +11,11 @@ import (
 type reduceState struct {
 	accumulators int64
 	loops        []reduceLoop
-	// ends are the ENDs of a kernel that has prefixes.
+	// ends are the ENDs of a kernel with PREFIX nodes, otherwise nil.
 	ends []*uop.UOp
 }
 
-// reduceLoop are the accumulations that end the same ranges.
+// reduceLoop are the ENDs of accumulators whose loops run over the same ranges.
 type reduceLoop struct {
 	ranges []*uop.UOp
 	ends   []*uop.UOp
@@ -96,7 +96,7 @@ func runPrefix(ctx any, u *uop.UOp) *uop.UOp {
 	return acc.AfterOps(acc.IndexBy(at).Store(a.Step(before, operands))).IndexBy(at)
 }
 
-// around are the loops that one END closes together with the loops of a prefix sum.
+// around are the loops outside of those of a prefix sum: the others that the same END closes.
 func (st *reduceState) around(loops []*uop.UOp) []*uop.UOp {
 	for _, e := range st.ends {
 		all := e.Graph().Sink(nil, e.EndedRanges()...).OwnRanges()
@@ -111,7 +111,7 @@ func (st *reduceState) around(loops []*uop.UOp) []*uop.UOp {
 // loop variables would otherwise be moved in front of the loops, so it gets the loops as dependencies. Simplification may remove a loop
 // variable from an address; the pass then runs again.
 func accessInOrder(sink *uop.UOp) *uop.UOp {
-	missing := map[*uop.UOp][]*uop.UOp{} // the loops by access: those of several ENDs, as each closes one loop at the end
+	missing := map[*uop.UOp][]*uop.UOp{} // loops by access, from several ENDs: in the end each END closes one loop
 	for _, e := range sink.Toposort() {
 		if e.Op != uop.End {
 			continue

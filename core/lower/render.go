@@ -10,7 +10,7 @@ import (
 // The last rules bring the graph into the form for renderers: constants are scalars, vectors are built by VECTORIZE, GEP takes one
 // element, a gated load has an alternative value for a closed gate.
 
-// gatedLoad reports whether u is a LOAD through a gated index, and the gate.
+// gatedLoad is the gate of a LOAD through a gated index, else nil.
 func gatedLoad(u *uop.UOp) (gate *uop.UOp) {
 	if u.Op != uop.Load {
 		return nil

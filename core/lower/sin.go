@@ -6,8 +6,8 @@ import (
 	"polygrad/core/uop"
 )
 
-// The sine: the argument is reduced modulo pi/2, by Cody and Waite's method for small arguments and by Payne and Hanek's for large
-// ones; then a polynomial. The steps are SLEEF's.
+// The sine: the argument is reduced, modulo pi by Cody and Waite's method if it is small and modulo pi/2 by Payne and Hanek's if it is large; then a
+// polynomial. The steps are SLEEF's.
 
 // payneHanekFrom is the threshold of the large reduction.
 const payneHanekFrom = 30.0
@@ -77,7 +77,7 @@ func reduceLarge(d *uop.UOp) (r, q *uop.UOp) {
 	return below.Where(r, r.Sub(num(r, math.Pi/2))), below.Where(q, q.AddInt(1))
 }
 
-// reduceSmall is reduceLarge for small arguments.
+// reduceSmall gives the remainder of d modulo pi, in [-pi/2, pi/2], and the quotient, for d below payneHanekFrom.
 func reduceSmall(d *uop.UOp) (r, q *uop.UOp) {
 	const inversePi = 0.318309886183790671537767526745028724
 	dt := d.DType.Scalar()

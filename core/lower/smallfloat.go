@@ -65,7 +65,7 @@ func (f *smallFloat) narrow(x *uop.UOp) *uop.UOp {
 	r := a.Add(c(1<<(shift-1) - 1)).Add(odd).Shr(c(shift))
 	if f.exponent < 8 {
 		r = r.Add(c(-((127 - f.bias()) << f.mantissa)))
-		// Adding a number whose last bit is the type's smallest number rounds to a multiple of that.
+		// A subnormal result: adding a number whose last bit is the type's smallest number rounds to a multiple of that.
 		magic := math.Ldexp(1, int(24-f.bias()-f.mantissa))
 		y := a.BitcastTo(x.DType)
 		tiny := y.Add(num(y, magic)).BitcastTo(u.DType).Add(c(-int64(math.Float32bits(float32(magic)))))

@@ -73,7 +73,7 @@ func poly(x *uop.UOp, cs ...float64) *uop.UOp {
 	return acc
 }
 
-// special is nan, inf and negInf where x is that, and ratio elsewhere.
+// special is nan, inf or negInf where x is NaN, infinity or minus infinity, and ratio elsewhere.
 func special(x, inf, negInf, nan, ratio *uop.UOp) *uop.UOp {
 	finite := x.Ne(num(x, math.Inf(-1))).Where(ratio, negInf)
 	return x.Ne(num(x, math.Inf(1))).Where(x.Ne(x).Where(nan, finite), inf)
@@ -85,7 +85,7 @@ func round(d *uop.UOp) *uop.UOp {
 	return d.Add(half).Cast(intOf(d.DType))
 }
 
-// pow2 is 2**q as a float of the size of q (float16 or half-size floats like dt), for exponents of normal numbers.
+// pow2 is 2**q, for exponents of normal numbers, as a float of the size of q; for an int16 q its type is that of dt.
 func pow2(q *uop.UOp, dt *uop.DType) *uop.UOp {
 	out := map[*uop.DType]*uop.DType{uop.Int64: uop.Float64, uop.Int32: uop.Float32, uop.Int16: dt.Scalar()}[q.DType.Scalar()].Vec(q.DType.Count)
 	return shiftLeft(q.AddInt(exponentBias(out)), mantissaBits(out)).BitcastTo(out)
@@ -123,7 +123,7 @@ func exponentOf(d *uop.UOp) *uop.UOp {
 	return bits.And(bits.IntLike(exponentMask(d.DType))).SubInt(exponentBias(d.DType))
 }
 
-// addExponent is d * 2**e by adding to the bits, for an e that was an integer.
+// addExponent is d * 2**e, for a float e with an integer value, by adding e to the exponent bits of d.
 func addExponent(d, e *uop.UOp) *uop.UOp {
 	dt := intOf(d.DType)
 	return d.BitcastTo(dt).Add(shiftLeft(e.Cast(dt), mantissaBits(d.DType))).BitcastTo(d.DType)
