@@ -26,7 +26,7 @@ type Nums []int
 // Flags is a tuple of booleans: FLIP.
 type Flags []bool
 
-// Unlikely is the arg of a WHERE whose condition hardly ever holds: vectors in which no lane has it skip the first choice.
+// Unlikely is the arg of a WHERE whose condition hardly ever holds: vectors skip its first choice if the condition is false in all lanes.
 const Unlikely = Str("unlikely")
 
 // Disjoint is the arg of an ADD of padded tensors that do not overlap: its result is the operand that is not padding, also if that
@@ -88,26 +88,25 @@ func (a PrefixArg) Identity(dt *DType) Const {
 //	y[q] = x[p]             if Op is STORE
 //	y[q] = y[q] op x[p]     for ADD, MUL and MAX
 //
-// where q is p, but for the axis: there it is the index; what lies out of range is left out. SCATTER(y, LOOPS(index, x)) is y after
-// that; FETCH(index, x, LOOPS(y)) has for each p what y[q] was before, 0 for what is left out. Where y has size 1 along another
-// axis than the index, q is 0 there: then no two of the positions that go to one element may differ along that axis, as threads
-// share it.
+// where q is p with index[p] in place of its coordinate along the axis; positions out of range are skipped. SCATTER(y, LOOPS(index, x)) is y after
+// that; FETCH(index, x, LOOPS(y)) is, for each p, the value of y[q] just before p changes it, or 0 if p is skipped. If y has size 1 along another
+// axis and the index has not, q is 0 there: then no two positions that change the same element may differ along that axis, since threads share it.
 //
-// If Whole is set, LOOPS has several pairs of an index and x, whose positions together are all those of y: each element is stored once,
-// in any order, and y only says what the shape is.
+// If Whole is set, LOOPS has several pairs of an index and x, whose positions together are all those of y: each element is stored once, in any order,
+// and y only gives the shape.
 type ScatterArg struct {
 	Op   Op
 	Axis int
 	// Checked says that no index is out of range.
 	Checked bool
-	// Whole says that all elements are stored, by several values that are computed in the same loops.
+	// Whole says that all elements are stored, from several values that are computed in the same loops.
 	Whole bool
 }
 
-// RepeatArg is the arg of REPEAT. Its sources are a SINK of statements, the states, and what the statements read beside them. A
-// statement is a SINK of STOREs and ASSIGNs, a request: PARAM i in it is the i-th of the other sources of the REPEAT as a row of
-// elements, and those that are states may be written to. All statements are run, one after the other, Count times, with a variable
-// from 0 to Count-1. With While they are run only as long as state While-1, a bool, is true.
+// RepeatArg is the arg of REPEAT. Its sources are a SINK of statements, the states, and the tensors that the statements only read. A statement is a
+// request, a SINK of STOREs and ASSIGNs, in which PARAM i stands for the i-th of the sources behind the SINK, flattened; it may only write to states.
+// The statements run in order, Count times, with Variable counting from 0 to Count-1. If While is set, they run only as long as state While-1, a
+// bool, is true.
 type RepeatArg struct {
 	Variable string
 	Count    int64

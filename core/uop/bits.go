@@ -52,5 +52,5 @@ func FromBits(d *DType, bits uint64) Const {
 	return Int(int64(bits<<d.unused()) >> d.unused())
 }
 
-// unused is how many of 64 bits an element of type d leaves.
+// unused is the number of bits of a uint64 that an element of type d does not use.
 func (d *DType) unused() int { return 64 - 8*d.Itemsize() }

@@ -1,11 +1,10 @@
 package uop
 
 // Bounds are the least and greatest value that an element of u can have (tinygrad's vmin, vmax).
-// Arithmetic that wraps (see DType.Wraps) and can leave the range of its type can have any value; the bounds then also
-// hold what it would be without wrapping, so that no more is decided than in tinygrad. Other arithmetic is taken not to
-// overflow, while casts wrap. A constant is what its type makes of it. NaN has no place between bounds: a constant that is
-// or holds one has those of its type, and so do products that grow from node to node, whose bounds would double their
-// length each time.
+// Arithmetic that wraps (see DType.Wraps) and may leave the range of its type can have any value of the type; its bounds also include the value
+// without wrapping, so that no more is decided than in tinygrad. Other arithmetic is assumed not to overflow; casts wrap. A constant is first
+// converted to its type. NaN has no order, so a constant that is or contains NaN has the bounds of its type. Integer bounds of more than 1024 bits,
+// as those of repeated squares, whose length doubles from node to node, are replaced by bounds just outside of the type.
 func (u *UOp) Bounds() (lo, hi Const) {
 	if u.Op == ConstOp {
 		if c := u.ConstVal(); c.kind != KindInvalid && !c.isNaN() {
@@ -27,10 +26,10 @@ func (u *UOp) Vmin() Const { lo, _ := u.Bounds(); return lo }
 // Vmax is the greatest value of u.
 func (u *UOp) Vmax() Const { _, hi := u.Bounds(); return hi }
 
-// Exact reports whether arithmetic has the value that it would have in unbounded integers, as far as is known.
+// Exact reports whether the value of u is known to be what the same arithmetic gives in unbounded integers.
 func (u *UOp) Exact() bool { return !u.DType.Wraps() || !u.Overflows(u.DType) }
 
-// wrapped is the value of a constant of the type: what is outside of a type that wraps comes in at its other end.
+// wrapped is the value of a constant of the type: if the type wraps, an integer out of range is truncated to its bits.
 func (d *DType) wrapped(c Const) Const {
 	if c.kind == KindInt && d.Wraps() && (c.Cmp(d.Min()) < 0 || d.Max().Cmp(c) < 0) {
 		return c.Truncate(d)
@@ -59,7 +58,7 @@ func (u *UOp) computeBounds() (Const, Const) {
 				lo, hi = MinConst(lo, u.DType.Min()), MaxConst(hi, u.DType.Max())
 			}
 			if u.DType.IsInt() && (lo.long() || hi.long()) {
-				return u.DType.Min().Sub(Int(1)), u.DType.Max().Add(Int(1)) // it may leave the type
+				return u.DType.Min().Sub(Int(1)), u.DType.Max().Add(Int(1)) // outside of the type, since it may overflow
 			}
 			return lo, hi
 		}
@@ -108,7 +107,7 @@ func (u *UOp) computeBounds() (Const, Const) {
 			lo, hi := u.Src[0].Bounds()
 			least, most := u.DType.Min(), u.DType.Max()
 			if u.DType.IsInt() && u.Src[0].DType.IsInt() && (lo.Cmp(least) < 0 || hi.Cmp(most) > 0) {
-				return least, most // what does not fit wraps
+				return least, most // a value that does not fit wraps
 			}
 			return MaxConst(least, lo), MinConst(hi, most)
 		}
@@ -116,10 +115,10 @@ func (u *UOp) computeBounds() (Const, Const) {
 	return u.DType.Min(), u.DType.Max()
 }
 
-// modular are the operations for which an integer constant may stand outside of its type: x + -1 is x - 1 for unsigned x, too.
+// modular are the operations whose integer constants may be outside of their type: x + -1 is x - 1 for unsigned x, too.
 var modular = Ops(Add, Sub, Mul)
 
-// unwrapped are the bounds of an operand of a modular operation.
+// unwrapped are the bounds of an operand of a modular operation: a constant keeps its value even if that is outside of the type.
 func (u *UOp) unwrapped() (lo, hi Const) {
 	if u.Op == ConstOp {
 		if c := u.ConstVal(); c.kind == KindInt {

@@ -2,17 +2,17 @@ package uop
 
 import "sync/atomic"
 
-// Args are interfaces, and putting a value into one allocates. The commonest are kept.
+// Args are interfaces, and converting a value to an interface allocates, so the most frequent args are cached.
 
 const boxed = 1 << 10
 
 var (
-	boxedInts  [2 * boxed]atomic.Pointer[Arg] // made when they are first asked for, so that a program begins without them
+	boxedInts  [2 * boxed]atomic.Pointer[Arg] // filled on first use, so that they cost nothing when a program starts
 	boxedBools = [2]Arg{BoolConst(false), BoolConst(true)}
 	boxedNums  [64]atomic.Pointer[Arg]
 )
 
-// kept is what a place holds, or what is made for it.
+// kept is the arg in a slot of the cache, made on first use.
 func kept(place *atomic.Pointer[Arg], make func() Arg) Arg {
 	if a := place.Load(); a != nil {
 		return *a

@@ -1,11 +1,11 @@
 package uop
 
-// A complex tensor is a pair of real planes. COMPLEX of two planes makes one; COMPLEX of a buffer of twice as many elements is memory in
-// which real and imaginary parts alternate, as in C, Fortran and NumPy. Nothing else has complex sources or a complex type, but movement
-// operations and DETACH, so that views of complex tensors are chains as those of real ones. Programs see planes alone: Planes and Packed are
-// what a tensor is made of, and every store goes through Packed.
+// A complex tensor is a pair of real planes. COMPLEX of two planes makes one; COMPLEX of a buffer of twice as many elements is memory in which real
+// and imaginary parts alternate, as in C, Fortran and NumPy. The only other nodes that have a complex type or complex sources are movement operations
+// and DETACH, so a view of a complex tensor is a chain of movement operations, like that of a real one. Programs contain only planes: Planes and
+// Packed give the real tensors that a complex one consists of, and every store goes through Packed.
 
-// The complex types. They are none of Scalars, the types of a buffer.
+// The complex types. They are not among Scalars, since buffers have no complex type.
 var (
 	Complex64  = newScalar(15, 64, "float complex", 0, "complex64")
 	Complex128 = newScalar(16, 128, "double complex", 0, "complex128")
@@ -50,7 +50,7 @@ func (e *ComplexError) Error() string { return e.Op.String() + " of " + e.DType.
 
 var complexOps = GroupMovement.Union(Ops(Complex, Detach))
 
-// checkComplex panics where a node that must not be complex is, or has a complex source.
+// checkComplex panics if u has a complex type or a complex source and is neither COMPLEX, DETACH nor a movement operation.
 func (u *UOp) checkComplex() {
 	if complexOps.Has(u.Op) {
 		return
@@ -65,7 +65,7 @@ func (u *UOp) checkComplex() {
 	}
 }
 
-// ComplexPair is the complex tensor of two planes, of one shape and the type of planes.
+// ComplexPair is the complex tensor of two planes, which have the same shape and type.
 func ComplexPair(re, im *UOp) *UOp {
 	dt := Complex64
 	if re.DType == Float64 {
@@ -79,7 +79,7 @@ func (g *Graph) NewComplexBuffer(device string, n int64, dt *DType) *UOp {
 	return g.New(Complex, dt, []*UOp{g.NewBuffer(device, 2*n, dt.Plane())}, nil, nil)
 }
 
-// Storage is the node whose memory a tensor shows: the BUFFER below a complex one, otherwise Base.
+// Storage is the node whose memory a tensor is a view of: the BUFFER below a complex tensor, otherwise Base.
 func (u *UOp) Storage() *UOp {
 	b := u.Base()
 	for b.Op == Complex {
@@ -100,19 +100,19 @@ func (u *UOp) Planes() (re, im *UOp) {
 	return u.on(re), u.on(im)
 }
 
-// plane is every second element of the buffer of a complex tensor.
+// plane is every second element of the buffer of a complex tensor, from element i on.
 func (u *UOp) plane(i int64) *UOp {
 	s := u.Shape()
 	pairs := u.Src[0].Reshape(Shape{s[0], N(2)})
 	return pairs.Shrink([]Pair{{N(0), s[0]}, {N(i), N(i + 1)}}).Reshape(s)
 }
 
-// on is the movement operation or DETACH u on another tensor of the shape of its source.
+// on applies the operation of u, a movement or DETACH, to x, which has the shape of u's source.
 func (u *UOp) on(x *UOp) *UOp {
 	return u.g.New(u.Op, x.DType, append([]*UOp{x}, u.Src[1:]...), u.Arg, nil)
 }
 
-// Packed is a complex tensor as a real one with a last axis of 2: the order of its memory. Other tensors are themselves.
+// Packed is a complex tensor as a real one with a last axis of 2: the layout of its memory. A real tensor is returned as it is.
 func (u *UOp) Packed() *UOp {
 	switch {
 	case !u.DType.IsComplex():
@@ -147,7 +147,7 @@ func (u *UOp) Packed() *UOp {
 	panic("uop.Packed: " + u.Op.String())
 }
 
-// packedAlready is the tensor of whose last axis two planes are the first and the second element, nil if there is none.
+// packedAlready is the packed tensor of which re and im are slices, 0 and 1 of its last axis; nil if there is none.
 func packedAlready(re, im *UOp) *UOp {
 	for re.Op == Reshape && im.Op == Reshape {
 		re, im = re.Src[0], im.Src[0]
@@ -169,7 +169,7 @@ func packedAlready(re, im *UOp) *UOp {
 	return p
 }
 
-// interleave are two tensors of one shape along a new last axis.
+// interleave makes two tensors of one shape elements 0 and 1 of a new last axis.
 func interleave(a, b *UOp) *UOp {
 	s := a.Shape()
 	column := append(append(Shape(nil), s...), N(1))
@@ -193,8 +193,8 @@ func (u *UOp) Unpacked() *UOp {
 	return ComplexPair(re, im)
 }
 
-// PackedPlanes are the planes of a packed tensor: those that Packed interleaves, otherwise slices. im is nil if the tensor is real numbers and
-// zeros.
+// PackedPlanes are the planes of a packed tensor: the tensors that Packed interleaved, otherwise slices. im is nil if the imaginary part is padding,
+// which is 0.
 func (u *UOp) PackedPlanes() (re, im *UOp) {
 	if re = u.paddedPlane(0); re != nil {
 		return re, nil
@@ -219,7 +219,7 @@ func (u *UOp) packedPlane(i int64) *UOp {
 	return u.Shrink(ps).Reshape(s[:n])
 }
 
-// paddedPlane is what u has as plane i if the other one is padding, else nil.
+// paddedPlane is plane i of u if the other plane is padding, else nil.
 func (u *UOp) paddedPlane(i int64) *UOp {
 	if u.Op != Pad {
 		return nil

@@ -18,9 +18,8 @@ const (
 	KindFloat
 )
 
-// Const is a number as folding sees it: a bool, an integer without bounds, a
-// float64, or Invalid. Integers keep an int64 and fall back to big.Int beyond
-// it, so folding is exact; truncation to a dtype happens when code is rendered.
+// Const is a number in constant folding: a bool, an integer without bounds, a float64, or Invalid. Integers are an int64, or a big.Int beyond it, so
+// folding is exact; they are truncated to a dtype when code is rendered.
 type Const struct {
 	kind ConstKind
 	bits uint64   // bool, int64 or float64 bits
@@ -171,7 +170,7 @@ func exactF(c Const) bool {
 // EqInt is Eq with an integer.
 func (c Const) EqInt(v int64) bool { return c.Eq(Int(v)) }
 
-// DefaultDType is the type of a number that stands alone.
+// DefaultDType is the type of a literal whose type nothing else determines.
 func (c Const) DefaultDType() *DType {
 	switch c.kind {
 	case KindFloat:

@@ -219,8 +219,8 @@ func (d *DType) IsInt() bool {
 	return s == IndexT || s.Priority >= Int8.Priority && s.Priority <= Uint64.Priority
 }
 
-// Wraps reports whether arithmetic of the type is expected to leave its range, and then to come in at the other end:
-// that of unsigned and of narrow integers. That of int32, int64 and indices is taken not to overflow.
+// Wraps reports whether arithmetic of the type may overflow and then wraps around: for unsigned integers, and for those of less than 32 bits.
+// Arithmetic of int32, int64 and index is assumed not to overflow.
 func (d *DType) Wraps() bool { return d.IsUnsigned() || d.IsInt() && d.Scalar().Bits < 32 }
 
 // IsUnsigned reports whether the element type is an unsigned integer.

@@ -13,18 +13,18 @@ type Graph struct {
 	limit    int // crowded from this count on; 0 never
 	nextID   uint32
 	simplify func(*UOp) *UOp
-	// Unique numbers handed out by NewUnique.
+	// unique is the number of the next UNIQUE.
 	unique int64
 	slabs  slabs
 	recent recent
-	// made are graphs that are used again and again, copies the nodes of another graph that equal nodes of this one.
+	// made has subgraphs by name (Made), copies the nodes of another graph that equal nodes of this one (SetCopy).
 	made   map[string]*UOp
 	copies map[*UOp]*UOp
 	// tinygrads: operations are composed and simplified as tinygrad does.
 	tinygrads bool
 }
 
-// Made is what make returned for a name, if that is still in the graph.
+// Made is the graph that was made under a name; make is called for the first one, and again after a sweep.
 func (g *Graph) Made(name string, make func() *UOp) *UOp {
 	u := g.made[name]
 	if u == nil {
@@ -37,7 +37,7 @@ func (g *Graph) Made(name string, make func() *UOp) *UOp {
 	return u
 }
 
-// CopyIn is the copy of a node in another graph that SetCopy noted, nil if there is none any more.
+// CopyIn is the node of g that SetCopy recorded for u, nil if there is none or g has dropped it.
 func (u *UOp) CopyIn(g *Graph) *UOp {
 	if v := u.g.copies[u]; v != nil && v.g == g {
 		return v
@@ -45,7 +45,7 @@ func (u *UOp) CopyIn(g *Graph) *UOp {
 	return nil
 }
 
-// SetCopy notes that a node of another graph equals u.
+// SetCopy records that v, a node of another graph, equals u.
 func (u *UOp) SetCopy(v *UOp) {
 	if u.g.copies == nil {
 		u.g.copies = map[*UOp]*UOp{}
@@ -64,13 +64,13 @@ func NewGraph(simplify func(*UOp) *UOp) *Graph {
 	return &Graph{table: make([]*UOp, minTable), limit: minCrowded, simplify: simplify}
 }
 
-// Scratch makes a graph for one compilation of nodes of g, composed and simplified as g is: it is never swept and dies as a whole.
+// Scratch makes a graph for one compilation of nodes of g, composed and simplified as g is. It is never swept: all its nodes become garbage together.
 func (g *Graph) Scratch() *Graph {
 	return &Graph{table: make([]*UOp, 1<<8), simplify: g.simplify, tinygrads: g.tinygrads}
 }
 
-// AsTinygrad makes operations in the graph be composed and simplified as tinygrad does, whatever they lose: see core/tensor, and
-// core/symbolic for NaN, infinities and rounding. It is called before anything is built, and returns the graph.
+// AsTinygrad makes the graph compose and simplify operations as tinygrad does, even where that is less exact: see core/tensor, and core/symbolic for
+// NaN, infinities and rounding. It is called before anything is built, and returns the graph.
 func (g *Graph) AsTinygrad() *Graph {
 	g.tinygrads = true
 	return g
@@ -134,7 +134,7 @@ func (g *Graph) NewCopy(op Op, dt *DType, src []*UOp, arg Arg, tag Arg) *UOp {
 	return u
 }
 
-// find returns the node with these parts and its place in the table, or nil and where it belongs.
+// find returns the node with these parts and its slot in the table, or nil and the slot where it belongs.
 func (g *Graph) find(h uint64, op Op, dt *DType, src []*UOp, arg Arg, tag Arg) (uint64, *UOp) {
 	mask := uint64(len(g.table) - 1)
 	i := h & mask
@@ -147,7 +147,7 @@ func (g *Graph) find(h uint64, op Op, dt *DType, src []*UOp, arg Arg, tag Arg) (
 	return i, nil
 }
 
-// insert puts a node that does not exist at its place in the table.
+// insert stores a new node in slot i of the table.
 func (g *Graph) insert(i uint64, u *UOp) {
 	u.checkComplex()
 	traits := ownTraits(u.Op)

@@ -1,9 +1,9 @@
 package uop
 
-// MemoSlot names a function of a node alone, without context, whose result is kept at the node.
+// MemoSlot names a memoized function: its result depends on the node alone and is stored with the node.
 type MemoSlot uint8
 
-// The functions with kept results: two of core/symbolic, then two of core/ranges.
+// The memoized functions: two of core/symbolic, then two of core/ranges.
 const (
 	MemoDivMod MemoSlot = iota
 	MemoSimplify
@@ -17,7 +17,7 @@ type memo struct {
 	have [numMemos]bool
 }
 
-// Memo is the kept result of a function of u; ok is false if there is none yet.
+// Memo is the stored result of a function of u; ok is false if there is none yet.
 func (u *UOp) Memo(s MemoSlot) (v *UOp, ok bool) {
 	if u.p == nil || u.p.memo == nil {
 		return nil, false
@@ -25,7 +25,7 @@ func (u *UOp) Memo(s MemoSlot) (v *UOp, ok bool) {
 	return u.p.memo.v[s], u.p.memo.have[s]
 }
 
-// SetMemo keeps the result of a function of u, which may be nil.
+// SetMemo stores the result of a function of u, which may be nil.
 func (u *UOp) SetMemo(s MemoSlot, v *UOp) {
 	p := u.props()
 	if p.memo == nil {

@@ -12,7 +12,7 @@ var lattice = map[*DType][]*DType{
 // promoted are the types of the lattice, in order of priority.
 var promoted = append(append([]*DType(nil), Scalars...), Complexes...)
 
-// above[p] is the set, by priority, of the types that hold all of the type with priority p.
+// above[p] is the set of types that the type of priority p promotes to, itself included: bit q is the type of priority q.
 var above = func() [17]uint32 {
 	var up [17]uint32
 	var walk func(d *DType) uint32
@@ -35,7 +35,7 @@ func LeastUpper(ds ...*DType) *DType {
 	for _, d := range ds {
 		m &= above[d.Scalar().Priority]
 	}
-	if len(ds) > 0 && m == above[ds[0].Scalar().Priority] { // the first holds all others
+	if len(ds) > 0 && m == above[ds[0].Scalar().Priority] { // the first is the least upper bound
 		return ds[0].Scalar()
 	}
 	for _, d := range promoted { // ascending by priority, which is the first key of Less

@@ -39,7 +39,7 @@ func (u *UOp) EndedRanges() []*UOp {
 	return nil
 }
 
-// LoopRanges are the loops that a kernel has for LOOPS, SCATTER or FETCH: its last sources.
+// LoopRanges are the RANGEs of a LOOPS, SCATTER or FETCH in a kernel: its last sources.
 func (u *UOp) LoopRanges() []*UOp {
 	n := len(u.Src)
 	for n > 0 && u.Src[n-1].DType.IsIndex() {
@@ -60,7 +60,7 @@ func (u *UOp) Ranges() []*UOp {
 	return u.p.ranges
 }
 
-// rangesKnown reports whether the ranges of u have been computed, or it has none for certain.
+// rangesKnown reports whether the ranges of u have been computed, or there are certainly none.
 func (u *UOp) rangesKnown() bool { return !u.allOps.Has(Range) || u.p != nil && u.p.hasRanges }
 
 func (u *UOp) knownRanges() []*UOp {
@@ -121,8 +121,7 @@ func without(rs []*UOp, r *UOp, owned *bool) []*UOp {
 	return rs
 }
 
-// OwnRanges are those of Ranges that u runs through, without those that it is inside of only because the size of another
-// one depends on them. The slice must not be changed.
+// OwnRanges are the Ranges that u depends on directly, not only through the size of another RANGE. The slice must not be changed.
 func (u *UOp) OwnRanges() []*UOp {
 	all := u.Ranges()
 	symbolic := false

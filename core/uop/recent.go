@@ -1,10 +1,9 @@
 package uop
 
-// recent are shapes and constants that were made last, by some bits of their hash: most operations have those of the
-// ones before them.
+// recent is a direct-mapped cache of shapes and constants, indexed by their hash: most operations use the same ones as the operations before them.
 type recent [128]*UOp
 
-// shape finds the vector of sizes that are numbers, made by ShapeArg.
+// shape looks up the index vector that ShapeArg made of a shape of numbers. at is its slot, nil for a symbolic shape.
 func (r *recent) shape(s Shape) (at **UOp, found bool) {
 	h := uint64(len(s))
 	for _, d := range s {
@@ -37,7 +36,7 @@ func (r *recent) shape(s Shape) (at **UOp, found bool) {
 	return at, false
 }
 
-// constant finds a scalar constant of a device.
+// constant looks up a scalar constant of a device.
 func (r *recent) constant(dt *DType, v Const, device string) (at **UOp, found bool) {
 	at = &r[mix(v.bits, uint64(dt.Priority))%uint64(len(r))]
 	u := *at

@@ -287,18 +287,18 @@ func (u *UOp) ScatterTo(a ScatterArg, index, x *UOp) *UOp {
 	return u.g.New(Scatter, u.DType, []*UOp{u, u.g.New(Loops, Void, []*UOp{index, x}, Num(a.Axis), nil)}, a, nil)
 }
 
-// StoreWhole is SCATTER in the shape of u, all of whose elements are stored: pairs are an index and the values that belong there.
+// StoreWhole is a SCATTER that stores all elements of a tensor of the shape of u: pairs are indices, each followed by its values.
 func (u *UOp) StoreWhole(axis int, pairs ...*UOp) *UOp {
 	a := ScatterArg{Op: Store, Axis: axis, Checked: true, Whole: true}
 	return u.g.New(Scatter, u.DType, []*UOp{u, u.g.New(Loops, Void, pairs, Num(-1), nil)}, a, nil)
 }
 
-// FetchFrom is FETCH: what elements of u were when they were changed by x at the positions of an index.
+// FetchFrom is FETCH: for each position of an index, the element of u just before the SCATTER with the same arguments changes it.
 func (u *UOp) FetchFrom(a ScatterArg, index, x *UOp) *UOp {
 	return u.g.New(Fetch, u.DType, []*UOp{index, x, u.g.New(Loops, Void, []*UOp{u}, Num(-1), nil)}, a, nil)
 }
 
-// RepeatOn is REPEAT: statements that are run on states, and on what they only read. The results are the states after that.
+// RepeatOn is REPEAT: the statements update the states and only read the tensors in read. The results are the final states.
 func (g *Graph) RepeatOn(a RepeatArg, statements []*UOp, states, read []*UOp) []*UOp {
 	src := append([]*UOp{g.Sink(nil, statements...)}, states...)
 	u := g.New(Repeat, Void, append(src, read...), a, nil)
@@ -309,8 +309,8 @@ func (g *Graph) RepeatOn(a RepeatArg, statements []*UOp, states, read []*UOp) []
 	return out
 }
 
-// ReadersFirst orders ASSIGNs in the body of a REPEAT, each of which sees those before it, so that it sees what was there before all of them.
-// Those that read each other's targets are left to the scheduler.
+// ReadersFirst orders the ASSIGNs in the body of a REPEAT, which run one after the other, so that each one reads the values from before all of them.
+// ASSIGNs that read each other's targets are left to the scheduler.
 func ReadersFirst(writes []*UOp) []*UOp {
 	reads := make([]map[*UOp]bool, len(writes))
 	for i, w := range writes {
@@ -324,7 +324,7 @@ func ReadersFirst(writes []*UOp) []*UOp {
 			}
 			seen[u] = true
 			if u.Op == Repeat {
-				stack = append(stack, u.Src[1:]...) // the statements read nothing but these
+				stack = append(stack, u.Src[1:]...) // the statements read only these
 			} else {
 				stack = append(stack, u.Src...)
 			}
@@ -351,8 +351,8 @@ func ReadersFirst(writes []*UOp) []*UOp {
 	return out
 }
 
-// NeighbourAlong is the element a step before (-1) or after (1) each one in the direction of a prefix, where there is one, else a
-// value.
+// NeighbourAlong shifts u along the axis of a prefix: each element becomes its neighbour one step before (-1) or after (1) in the direction of the
+// prefix, or value where there is none.
 func (u *UOp) NeighbourAlong(p PrefixArg, step int64, value Const) *UOp {
 	if p.Reverse {
 		step = -step

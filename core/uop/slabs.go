@@ -1,7 +1,7 @@
 package uop
 
-// slabs are where a scratch graph takes its nodes from: many at a time, which is several times faster than one by
-// one. They die together. A long-lived graph cannot do so, since one node in use would keep its neighbours alive.
+// slabs allocate the nodes of a scratch graph many at a time, which is several times faster than one by one. The nodes of a slab are freed together,
+// so a long-lived graph cannot use slabs: one node in use would keep its neighbours alive.
 type slabs struct {
 	nodes []UOp
 	props []props
@@ -22,15 +22,15 @@ func (s *slabs) next() int {
 
 func (g *Graph) scratch() bool { return g.limit == 0 }
 
-// tensorNode is a node of a long-lived graph with what it needs beside, in one piece of memory: such graphs are of
-// tensors, which have shapes and few sources.
+// tensorNode is a node of a long-lived graph with its tensor properties and sources in one allocation: such graphs consist of tensors, which have
+// shapes and few sources.
 type tensorNode struct {
 	UOp
 	props tensorProps
 	src   [2]*UOp
 }
 
-// newNode is room for a node, and for its sources if there is any.
+// newNode allocates a node; in a long-lived graph, with room for two sources.
 func (g *Graph) newNode() (u *UOp, src []*UOp) {
 	if !g.scratch() {
 		n := &tensorNode{}
@@ -59,7 +59,7 @@ func (g *Graph) newProps() *props {
 	return p
 }
 
-// copySrc is a copy of a list of sources that no caller changes, in the given room if it is large enough.
+// copySrc copies a list of sources, into room if it fits.
 func (g *Graph) copySrc(src, room []*UOp) []*UOp {
 	n := len(src)
 	if n == 0 {

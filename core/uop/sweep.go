@@ -5,16 +5,15 @@ import (
 	"slices"
 )
 
-// swept is the graph of nodes that were dropped from theirs. It takes none, and their number is that of no node, so whoever goes on
-// building on such a node, or walks through it, is found out at once.
+// swept is the graph of the nodes that Sweep dropped. It has no table, and the nodes' number is out of range, so building on a dropped node or
+// walking through it fails at once.
 var swept = &Graph{}
 
-// Crowded reports whether the graph has grown so much since it was last swept that it is worth while to sweep again.
+// Crowded reports whether the graph has grown so much since the last sweep that another one pays.
 func (g *Graph) Crowded() bool { return g.limit > 0 && g.count >= g.limit }
 
-// Sweep drops every node that is neither a root nor below one. The roots are all nodes of the graph that anybody will
-// use again: nodes that are made later are new ones even if they are equal to dropped ones. The others keep their
-// order, but not their numbers.
+// Sweep drops every node that is neither a root nor below one. The roots are all nodes of the graph that anybody will use again: nodes that are made
+// later are new ones even if they are equal to dropped ones. The remaining nodes keep their order, but get new numbers.
 func (g *Graph) Sweep(roots func(mark func(*UOp))) {
 	seen := newNodeSet()
 	defer seen.free()
@@ -52,7 +51,7 @@ func (g *Graph) Sweep(roots func(mark func(*UOp))) {
 		g.table = make([]*UOp, size)
 	}
 	for i, u := range live {
-		u.id, u.p = uint32(i), nil // what was computed of it may name dropped nodes
+		u.id, u.p = uint32(i), nil // the cached properties may refer to dropped nodes
 		if u.t != nil {
 			*u.t = tensorProps{}
 		}
@@ -60,7 +59,7 @@ func (g *Graph) Sweep(roots func(mark func(*UOp))) {
 	}
 }
 
-// A holder is an arg with nodes, which stay in the graph with the node that has it.
+// A holder is an arg that refers to nodes; they stay in the graph as long as the node with the arg.
 type holder interface {
 	Nodes(f func(*UOp))
 }

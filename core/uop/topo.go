@@ -2,12 +2,12 @@ package uop
 
 import "sync"
 
-// nodeSet marks the nodes of one graph that a walk has seen. Graphs number their nodes, so a mark is a place in a
-// slice: the number of the walk that was there last. The slices are kept for reuse and never have to be cleared.
+// nodeSet is the set of nodes of one graph that a walk has visited. It has, by node number, the number of the last walk that visited the node, so a
+// set is reused for the next walk without clearing it.
 type nodeSet struct {
 	walk uint32
 	at   []uint32
-	list []*UOp // room for a walk that sorts
+	list []*UOp // the output buffer of a topological sort
 }
 
 var freeSets = sync.Pool{New: func() any { return &nodeSet{} }}
@@ -21,7 +21,7 @@ func newNodeSet() *nodeSet {
 	return s
 }
 
-// free ends the walk.
+// free ends the walk and returns the set to the pool.
 func (s *nodeSet) free() { freeSets.Put(s) }
 
 // add marks u and reports whether it was new.

@@ -1,7 +1,7 @@
 package uop
 
-// traits are known when a node is made. They say early that a property is certainly absent, so that the
-// index arithmetic of a kernel, which is most of what rewriting makes, need not be searched for it.
+// traits are computed when a node is made. A clear bit says that the node certainly lacks a property, so the index arithmetic of a kernel, which is
+// most of what rewriting makes, need not be searched for it.
 type traits uint8
 
 const (
@@ -12,11 +12,11 @@ const (
 var (
 	deviceSources = Ops(Device, Bufferize)
 	shapeSources  = Ops(Buffer, BufferView, EncDec, Bufferize, DefineLocal, DefineReg, Param, ReduceAxis, Result).Union(GroupMovement)
-	// shapeIfDevice have the shape of a scalar, but only on a device.
+	// shapeIfDevice have the shape of a scalar, but only if they have a device.
 	shapeIfDevice = Ops(ConstOp, DefineVar, Bind)
 )
 
-// ownTraits are those that come from the operation itself.
+// ownTraits are the traits that an operation adds to those of its sources.
 func ownTraits(op Op) (t traits) {
 	if deviceSources.Has(op) {
 		t |= mayHaveDevice

@@ -168,7 +168,7 @@ func (g *Graph) NewBuffer(device string, n int64, dt *DType) *UOp {
 	return g.BufferOf(g.NewUnique(), device, n, dt)
 }
 
-// BufferOf is the BUFFER of n elements that a UNIQUE stands for.
+// BufferOf is the BUFFER of n elements that a UNIQUE identifies.
 func (g *Graph) BufferOf(unique *UOp, device string, n int64, dt *DType) *UOp {
 	return g.New(Buffer, dt, []*UOp{unique, g.DeviceOp(device)}, Num(n), nil)
 }
