@@ -90,13 +90,16 @@ func (s *sampling) draw(row int, logits []float32) (int32, error) {
 	for _, i := range kept {
 		total += s.weight[i]
 	}
-	at := s.random[row].Float64() * total
+	at, last := s.random[row].Float64()*total, kept[0]
 	for _, i := range kept {
 		if at -= s.weight[i]; at < 0 {
 			return i, nil
 		}
+		if s.weight[i] > 0 {
+			last = i
+		}
 	}
-	return kept[0], nil // rounding; the last one is close
+	return last, nil // the differences were rounded up
 }
 
 // likely are the tokens left by TopK and TopP, the most likely first.

@@ -18,7 +18,6 @@ func TestAbsolute(t *testing.T) {
 	for name, f := range map[string]func(x, y *uop.UOp) (*uop.UOp, error){
 		"abs":     func(x, _ *uop.UOp) (*uop.UOp, error) { return tensor.Abs(x) },
 		"isclose": func(x, y *uop.UOp) (*uop.UOp, error) { return tensor.IsClose(x, y, 1e-5, 1e-8, false) },
-		"round":   func(x, _ *uop.UOp) (*uop.UOp, error) { return tensor.Round(x) },
 	} {
 		g := symbolic.NewGraph()
 		in := func() *uop.UOp { return g.NewBuffer("CPU", 1024, uop.Float32).Reshape(uop.ShapeOf(1024)) }

@@ -215,7 +215,6 @@ func (c *customVMap) Tangent(u *uop.UOp, tangents []*uop.UOp) (t *uop.UOp, known
 	change := Step{Reads: slices.Concat(c.body.Reads[:n], stand, c.body.Reads[n:]), Out: found}
 	sources = slices.Concat(sources[:n], given, sources[n:])
 	if outside { // rules know no tensors from outside
-		change.Reads = slices.Concat(c.body.Reads[:n], stand, c.body.Reads[n:])
 		return change.of(sources)[0], true, nil
 	}
 	return (&customVMap{rules: c.rules, body: change, args: n + len(of), rule: c.tangentRule(of)}).node(sources), true, nil

@@ -3,6 +3,7 @@ package fetch
 import (
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -40,5 +41,29 @@ func TestTokenizer(t *testing.T) {
 		if _, err := Tokenizer(name, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// TestCacheThatCannotBeWritten: a download does not fail because the cache does.
+func TestCacheThatCannotBeWritten(t *testing.T) {
+	file := t.TempDir() + "/file"
+	if err := os.WriteFile(file, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	asked := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked++
+		_, _ = w.Write([]byte("content"))
+	}))
+	defer server.Close()
+	for _, folder := range []string{file, "not absolute"} {
+		t.Setenv("XDG_CACHE_HOME", folder)
+		data, err := File(server.URL, func(_, _ int64) {})
+		if err != nil || string(data) != "content" {
+			t.Errorf("%s: %q, %v", folder, data, err)
+		}
+	}
+	if asked != 2 {
+		t.Errorf("asked %d times, expected 2", asked)
 	}
 }
