@@ -292,6 +292,15 @@ func mulReciprocal(_ any, m *uop.UOp) *uop.UOp {
 	})
 }
 
+// highWord is y for uint64 y * 2^32 of a uint32 y, nil of others: kernels without 64-bit arithmetic have twice the lanes.
+func highWord(v *uop.UOp) *uop.UOp {
+	shifted := v.Op == uop.Shl && v.Src[1].IsConst(uop.Int(32)) || v.Op == uop.Mul && v.Src[1].IsConst(uop.Int(1<<32))
+	if !shifted || v.Src[0].Op != uop.Cast || v.Src[0].Src[0].DType != uop.Uint32 {
+		return nil
+	}
+	return v.Src[0].Src[0]
+}
+
 // threefry is the random function Threefry-2x32: 20 rounds on two 32-bit halves. See
 // https://www.thesalmons.org/john/random123/papers/random123sc11.pdf
 func threefry(_ any, u *uop.UOp) *uop.UOp {
@@ -299,10 +308,14 @@ func threefry(_ any, u *uop.UOp) *uop.UOp {
 		return nil
 	}
 	const mask, half = 0xffffffff, 1 << 32
-	low := func(v *uop.UOp) *uop.UOp { return v.And(v.IntLike(mask)).Cast(uop.Uint32) }
-	high := func(v *uop.UOp) *uop.UOp { return v.IdivInt(half).And(v.IntLike(mask)).Cast(uop.Uint32) }
-	x0, x1 := low(u.Src[0]), high(u.Src[0])
-	k0, k1 := low(u.Src[1]), high(u.Src[1])
+	words := func(v *uop.UOp) (low, high *uop.UOp) {
+		if y := highWord(v); y != nil {
+			return y.IntLike(0), y
+		}
+		return v.And(v.IntLike(mask)).Cast(uop.Uint32), v.IdivInt(half).And(v.IntLike(mask)).Cast(uop.Uint32)
+	}
+	x0, x1 := words(u.Src[0])
+	k0, k1 := words(u.Src[1])
 	rotations := [2][4]int64{{13, 15, 26, 6}, {17, 29, 16, 24}}
 	ks := [3]*uop.UOp{k1, k0.Xor(k1).Xor(k0.IntLike(0x1BD11BDA)), k0}
 	x0, x1 = x0.Add(ks[2]), x1.Add(ks[0])

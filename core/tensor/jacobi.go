@@ -11,15 +11,16 @@ import (
 // Eigenvalues and singular values of small matrices by one-sided Jacobi rotations: pairs of rows of tensors (s, n, m) are rotated until all rows are
 // orthogonal. (Demmel and Veselić: Jacobi's method is more accurate than QR, LAPACK working note 15.)
 
-// partners are the rows (1, n, 1) that each of n rows is paired with in a round of a round-robin tournament: row i with row round - i modulo the
-// number of rounds. The row that would be its own partner is paired with the last row, or with none if n is odd.
-func partners(x *uop.UOp, n int64, round uop.Sint) *uop.UOp {
+// partners are the rows (1, n, 1) that each of n rows is paired with in a step of a round-robin tournament: in round r row i with row r - i modulo the
+// number of rounds. The row that would be its own partner is paired with the last row, or with none if n is odd. (MOD is known to be in range, so
+// that loads of partners need no gate.)
+func partners(x *uop.UOp, n int64, step uop.Sint) *uop.UOp {
 	rounds, rows := int(n-1+n%2), count0(x.Graph(), n)
-	r := sub(sizeLike(rows, round), rows)
-	p := where(lt(r, 0), add(r, rounds), r)
+	round := truncMod(add(likeConst(rows, 0), sizeLike(rows, step)), rounds)
+	p := truncMod(sub(add(round, rounds), rows), rounds)
 	if n%2 == 0 {
-		alone := round.Add(sizeModulo(round, 2).Mul(uop.N(int64(rounds)))).Div(uop.N(2))
-		p = where(eq(rows, rounds), sizeLike(rows, alone), where(eq(p, rows), rounds, p))
+		alone := truncMod(mul(round, (rounds+1)/2), rounds) // half of the round
+		p = where(eq(rows, rounds), alone, where(eq(p, rows), rounds, p))
 	}
 	return reshape(cast(p, uop.Int32), uop.ShapeOf(1, n, 1))
 }
@@ -70,7 +71,7 @@ func orthogonalised(xs ...*uop.UOp) []*uop.UOp {
 		k := len(xs)
 		norms, products, own, other := s[2*k], s[2*k+1], s[2*k+2], s[2*k+3]
 		for half, way := range [][2]int{{0, k}, {k, 0}} { // a rotation reads one set of states and writes the other
-			at := partners(norms, n, sizeModulo(i.Mul(uop.N(2)).Add(uop.N(int64(half))), rounds))
+			at := partners(norms, n, i.Mul(uop.N(2)).Add(uop.N(int64(half))))
 			across := func(x *uop.UOp) *uop.UOp { return gather(x, 1, expand(at, x.Shape())) }
 			x := s[way[0]]
 			b.do(norms.AssignTo(sum(square(x), []int{-1}, true)), products.AssignTo(sum(mul(x, across(x)), []int{-1}, true)))
@@ -139,7 +140,7 @@ func svd(a *uop.UOp, fullMatrices bool) (u, s, vt *uop.UOp) {
 
 // leastDivided is the size from which divide and conquer is faster than rotations, which take n³ operations for each of several sweeps;
 // leastManyDivided is that for many matrices, which share the kernels.
-const leastDivided, leastManyDivided = 24, 17
+const leastDivided, leastManyDivided = 24, 13
 
 // worthDividing reports whether square matrices are decomposed by divide and conquer.
 func worthDividing(a *uop.UOp) bool {

@@ -24,10 +24,9 @@ func joinWords(low, high *uop.UOp) *uop.UOp {
 	return bitOr(shiftLeft(cast(high, uop.Uint64), 32), cast(low, uop.Uint64))
 }
 
-// hashed is THREEFRY of 64-bit counters, whose high word comes first: two words for each.
+// hashed is THREEFRY of counters, uint32: two words for each. THREEFRY takes 64-bit counters, whose high word, 0 here, comes first.
 func hashed(key, counters *uop.UOp) (first, second *uop.UOp) {
-	swapped := bitOr(shiftLeft(counters, 32), shiftRight(counters, 32))
-	return halves(threefry(swapped, needKey(key)))
+	return halves(threefry(shiftLeft(cast(counters, uop.Uint64), 32), needKey(key)))
 }
 
 func halves(words *uop.UOp) (low, high *uop.UOp) {
@@ -37,8 +36,7 @@ func halves(words *uop.UOp) (low, high *uop.UOp) {
 // counted are the words of the counters 0, 1, …: one counter for each element of a shape.
 func counted(key *uop.UOp, shape uop.Shape) (first, second *uop.UOp) {
 	n := randomCount(shape)
-	i := cast(arange(key.Graph(), uop.Int(0), uop.Int(n), uop.Int(1), uop.Uint32), uop.Uint64)
-	first, second = hashed(key, i)
+	first, second = hashed(key, arange(key.Graph(), uop.Int(0), uop.Int(n), uop.Int(1), uop.Uint32))
 	return reshape(first, shape), reshape(second, shape)
 }
 
@@ -80,7 +78,7 @@ func FoldIn(key *uop.UOp, data any) (r *uop.UOp, err error) {
 		u = constant(key, uop.Int64, integerOf("data", constOf(data)))
 	}
 	needInt("data", u)
-	return keysOf(hashed(key, cast(cast(u, uop.Uint32), uop.Uint64))), nil
+	return keysOf(hashed(key, cast(u, uop.Uint32))), nil
 }
 
 // integerOf is an integer; some languages write it as a float.

@@ -217,7 +217,7 @@ func RandnSeeded(shape uop.Shape, seed *uop.UOp) (r *uop.UOp, err error) {
 // RandIntSeeded is RandInt with a seed as in RandSeeded.
 func RandIntSeeded(shape uop.Shape, lo, hi int64, dt *uop.DType, seed *uop.UOp) (r *uop.UOp, err error) {
 	defer guard("RandIntSeeded", &err)
-	return drawn(shape, func(s uop.Shape) *uop.UOp { return integers(tensorSeed(seed), s, lo, hi, dt) }), nil
+	return drawn(shape, func(s uop.Shape) *uop.UOp { return integers(paired(tensorSeed(seed), s), s, lo, hi, dt) }), nil
 }
 
 // DropoutSeeded is Dropout with a seed as in RandSeeded.

@@ -104,18 +104,20 @@ func repeatWhile(variable string, states, read []*uop.UOp, step func(states, rea
 	return g.RepeatOn(a, statements, states, read)[:n]
 }
 
-// lanesOfBlock is the number of matrices of a batch that are interleaved element by element, if the size of the batch is a multiple of it.
+// lanesOfBlock is the number of matrices of a batch that are interleaved element by element, or half of it, if the size of the batch is a multiple.
 const lanesOfBlock = 16
 
 // blocks is the number of blocks of interleaved matrices in a state of a shape: 1 interleaves the whole batch.
 func (l loop) blocks(s uop.Shape) int64 {
-	if s[0].N%lanesOfBlock != 0 {
-		return 1
+	for _, lanes := range []int64{lanesOfBlock, lanesOfBlock / 2} {
+		if n := s[0].N; n >= lanes && n%lanes == 0 {
+			return n / lanes
+		}
 	}
-	return max(s[0].N/lanesOfBlock, 1)
+	return 1
 }
 
-// stored is a state in the layout of memory: (batch/16, …, 16), or (…, batch).
+// stored is a state in the layout of memory: (batch/16, …, 16), (batch/8, …, 8) or (…, batch).
 func (l loop) stored(x *uop.UOp) *uop.UOp {
 	if !l.lanes {
 		return x

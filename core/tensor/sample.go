@@ -23,8 +23,11 @@ func wideFloat(dt *uop.DType) *uop.DType {
 	return uop.Float32
 }
 
+// uniformIn is stored, since a kernel of its own computes words in pairs: they take longer than storing and loading the numbers.
 func uniformIn(s seed, shape uop.Shape, low, high float64, dt *uop.DType) *uop.UOp {
-	return add(cast(mul(s.uniform(shape, wideFloat(dt)), high-low), dt), low)
+	return drawn(shape, func(shape uop.Shape) *uop.UOp {
+		return add(cast(mul(paired(s, shape).uniform(shape, wideFloat(dt)), high-low), dt), low)
+	})
 }
 
 func normalAround(s seed, shape uop.Shape, mean, std float64, dt *uop.DType) *uop.UOp {
@@ -45,10 +48,10 @@ func UniformSeeded(shape uop.Shape, low, high float64, dt *uop.DType, seed *uop.
 	needType("dtype", dt)
 	if dt.IsInt() {
 		from, to := wholeNumber("low", low, dt), wholeNumber("high", high, dt)
-		return drawn(shape, func(s uop.Shape) *uop.UOp { return integers(tensorSeed(seed), s, from, to, dt) }), nil
+		return drawn(shape, func(s uop.Shape) *uop.UOp { return integers(paired(tensorSeed(seed), s), s, from, to, dt) }), nil
 	}
 	needFloatType(dt)
-	return ofMost(shape, func(s uop.Shape) *uop.UOp { return uniformIn(tensorSeed(seed), s, low, high, dt) }), nil
+	return uniformIn(tensorSeed(seed), shape, low, high, dt), nil
 }
 
 // NormalSeeded is normal with a mean and a standard deviation, with a seed as in RandSeeded; integer types round to 0.
