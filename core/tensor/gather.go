@@ -205,7 +205,11 @@ func scatterReduce(x *uop.UOp, dim int, idx, src *uop.UOp, mode ScatterMode, inc
 	}
 	switch mode {
 	case ScatterSum:
-		return differentiatedAs(combined(own, uop.Add, src), slow())
+		r := combined(own, uop.Add, src)
+		if !x.DType.IsFloat() {
+			return r // integers have no gradient
+		}
+		return differentiatedAs(r, slow())
 	case ScatterProd:
 		return customGradient(gradientOfScattered, combined(own, uop.Mul, src), []*uop.UOp{own, idx, shrinkTo(src, idx.Shape())}, []int64{int64(axis)})
 	case ScatterMax, ScatterMin:
