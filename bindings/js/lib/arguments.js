@@ -18,7 +18,7 @@ function isOptions (value) {
   return proto === null || Object.getPrototypeOf(proto) === null // also literals of other realms
 }
 
-/** Arguments in the order of the parameters: args by position, and the others by name, in last, which may be null. */
+/** The arguments in parameter order: args are positional; last, an object or null, has the rest by name. */
 function ordered (fn, params, args, last) {
   const n = args.length
   if (n > params.length) throw new TypeError(`${fn}: ${n} arguments, expected at most ${params.length}`)
@@ -35,7 +35,7 @@ function ordered (fn, params, args, last) {
   return values
 }
 
-/** The named arguments at the end of others, null if there are none. */
+/** The object of named arguments that ends an argument list, or null. */
 function namedOf (args) {
   return args.length > 0 && isOptions(args[args.length - 1]) ? args[args.length - 1] : null
 }
@@ -97,7 +97,7 @@ function string (value, what) {
   return value
 }
 
-/** What a table has for a name. */
+/** The value that a table has for a name; other names are a TypeError that lists the valid ones. */
 function choice (table, name, what) {
   if (typeof name === 'string' && Object.hasOwn(table, name)) return table[name]
   throw new TypeError(`${what}: ${show(name)}, expected one of ${Object.keys(table).join(', ')}`)
@@ -109,7 +109,7 @@ function record (value, what) {
   throw new TypeError(`${what}: ${show(value)}, expected an object`)
 }
 
-/** A number from one value to another, both included. */
+/** A number in the closed interval [low, high]. */
 function within (value, low, high, what) {
   number(value, what)
   if (!(value >= low && value <= high)) throw new RangeError(`${what}: ${value}, expected ${low} to ${high}`)
@@ -132,7 +132,7 @@ function article (noun) {
   return `${/^[aeiou]/i.test(noun) ? 'an' : 'a'} ${noun}`
 }
 
-/** A value as it appears in an error, in short if it is large. */
+/** A value as an error message shows it: long strings and lists are truncated. */
 function show (value, depth = 0) {
   if (typeof value === 'string') return JSON.stringify(value.length > LENGTH ? `${value.slice(0, LENGTH)}…` : value)
   if (Array.isArray(value)) {
@@ -144,7 +144,7 @@ function show (value, depth = 0) {
   return typeof value === 'function' ? `the function ${value.name || 'without a name'}` : String(value)
 }
 
-/** Writes an integer into 64 bits at place i of an array that is seen as halves. */
+/** Writes 64-bit integer i of an array that is viewed as 32-bit halves, low half first. */
 function put (halves, i, value) {
   if (typeof value === 'bigint') {
     halves[2 * i] = Number(value & 0xffffffffn)
@@ -155,15 +155,15 @@ function put (halves, i, value) {
   }
 }
 
-/** The integer at place i of an array of 64-bit integers that is seen as halves. */
+/** Reads 64-bit integer i of an array that is viewed as 32-bit halves, low half first. */
 function get (halves, i) {
   return (halves[2 * i] >>> 0) + halves[2 * i + 1] * TWO32
 }
 
-// Calls are synchronous, so that the array of one call may serve the next.
+// Calls are synchronous, so all of them can reuse one array.
 const sizes = new Int32Array(2 * MAX_DIMS)
 
-/** A shape as int64_t for C, in memory that serves the next call. */
+/** A shape as int64_t[] for C. The next call overwrites the array. */
 function shape (values, what) {
   if (values.length > MAX_DIMS) throw new PolygradError(`${what}: ${values.length} dimensions, expected at most ${MAX_DIMS}`)
   values.forEach((value, i) => put(sizes, i, integer(value, what)))

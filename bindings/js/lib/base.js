@@ -1,5 +1,5 @@
 'use strict'
-/** What all groups of tensor methods stand on. */
+/** The base class of tensors, and helpers that all groups of tensor methods use. */
 
 const { lib, engine, find, fail, PolygradError } = require('./library.js')
 const { CTX, bury, own } = require('./handles.js')
@@ -11,7 +11,7 @@ let scope = null
 
 const GONE = 'the tensor was disposed'
 
-/** Says that a tensor is made of a handle and not of numbers. */
+/** Marks a call of the Tensor constructor whose first argument is a handle, not data. */
 const HANDLE = Symbol('handle')
 
 /** A variable of the library, by its handle. */
@@ -21,12 +21,12 @@ class Base {
     this._handle = handle
     // Shape and type, cached on first use.
     this._known = null
-    // The memory as the user sees it.
+    // The typed array through which the user sees the elements, if it was asked for.
     this._memory = null
     this._grad = null
     // What requiresGrad was set to.
     this._wants = null
-    // Keeps the handles of tensors that were made beside it; null in a tidy.
+    // The list of tensors whose handles are released together with this one (see handles.js); null in a tidy.
     this._group = null
     if (scope === null) own(this)
     else scope.push(this)
@@ -49,10 +49,10 @@ class Base {
 if (!Symbol.dispose) Object.defineProperty(Symbol, 'dispose', { value: Symbol('Symbol.dispose') })
 Base.prototype[Symbol.dispose] = Base.prototype.dispose
 
-// tensor.js puts the class here: it stands on this file.
+// tensor.js sets this to the class Tensor: it imports this file, so this file cannot import it.
 const registered = { Tensor: Base }
 
-/** Makes a tensor of a handle of the library; NULL throws its error. */
+/** Makes a tensor of a handle of the library; throws the library's last error if the handle is NULL. */
 function made (handle) {
   if (handle === 0) fail()
   return new registered.Tensor(handle, HANDLE)
@@ -65,7 +65,7 @@ function madeOf (handle, shape, dtype) {
   return tensor
 }
 
-// Reads the size of an axis that is no number; set by variable.js, which stands on this module.
+// Replaces the symbolic sizes of a shape by SymInts; set by variable.js, which imports this module.
 let readSize = null
 
 function setSizeReader (read) {
@@ -93,14 +93,14 @@ function describe (tensor) {
   return tensor._known
 }
 
-/** The number of elements of a shape: symbolic sizes count as the largest they can be. */
+/** The number of elements of a shape; a symbolic size counts as its upper bound. */
 function count (shape) {
   let n = 1
   for (let i = 0; i < shape.length; i++) n *= typeof shape[i] === 'number' ? shape[i] : shape[i].max
   return n
 }
 
-/** The handle of a tensor that is there. */
+/** The handle of a tensor; throws if the tensor was disposed. */
 function handleOf (tensor) {
   if (tensor._handle === 0) throw new PolygradError(GONE)
   return tensor._handle
@@ -129,7 +129,7 @@ function fits (value, what) {
   throw new RangeError(`${what}: ${value} is out of range, expected 64 bits`)
 }
 
-/** An operand as a tensor, a number or null; a number takes its type from the tensor it meets, and so do lists if that is said. */
+/** An operand as a tensor, a number or null. A list becomes a tensor, of the type of the tensor like if typed is true. */
 function operandOf (value, like, what, typed = false) {
   if (typeof value !== 'object' || value === null || value instanceof Base || isComplex(value)) return value
   if (Array.isArray(value) || ArrayBuffer.isView(value)) return registered.Tensor.from(value, typed ? { dtype: like.dtype } : undefined)
@@ -178,7 +178,7 @@ function keep (tensor) {
   return tensor
 }
 
-/** Makes a tensor of a node that is given and computed of no other tensor; NULL throws the error of the library. */
+/** Makes a tensor of a node that depends on no other tensor, and releases the node; throws the library's last error for NULL. */
 function ofNode (node) {
   if (node === 0) fail()
   try {

@@ -1,5 +1,5 @@
 'use strict'
-/** Calls operations of the library by name, with arguments packed by the types that they have. */
+/** Calls operations of the library by name. Arguments are packed as tagged values: their JavaScript types choose the tags. */
 
 const { lib, engine, find, fail, camel, PolygradError } = require('./library.js')
 const { CTX } = require('./handles.js')
@@ -39,16 +39,16 @@ class Slice {
 /** '...' in an index expression. */
 const REST = Symbol('...')
 
-// By addresses, which need not be looked up at each call.
+// These take plain addresses, so a call need not look up the address of a typed array.
 const callAt = find('poly_array_call', 'int', ['uintptr_t', 'int', 'uintptr_t', 'int', 'uintptr_t', 'int'])
 const binaryAt = find('poly_array_binary', 'uintptr_t', ['int', 'uintptr_t', 'uintptr_t'])
 const numberAt = find('poly_array_binary_number', 'uintptr_t', ['int', 'uintptr_t', 'uintptr_t', 'int'])
 
-// Arguments are PolyCallArg: kind, count, and eight bytes. Calls are synchronous: their arguments lie in one place.
+// Arguments are PolyCallArg: kind, count, and eight bytes. Calls are synchronous, so all of them pack into one block.
 const WORD = 16
 let block
 let room = 0
-let at = 0 // arguments so far
+let at = 0 // number of PolyCallArgs packed so far
 
 function grow (arguments_) {
   const before = block
@@ -59,7 +59,7 @@ function grow (arguments_) {
 }
 grow(64)
 
-/** Adds an argument, or the head of one. */
+/** Appends a PolyCallArg: a whole argument, or the header of one that spans several. */
 function add (kind, n, value) {
   if (at === room) grow(2 * room)
   const { ints } = block
@@ -82,7 +82,7 @@ function whose () {
   return packing === null ? '' : `${packing.title}: ${packing.params[parameter]}: `
 }
 
-/** Adds an argument of the type that it has. */
+/** Appends an argument; its JavaScript type chooses the kind. */
 function pack (value) {
   switch (typeof value) {
     case 'number':
@@ -156,7 +156,7 @@ function allResults (n) {
   return Array.from({ length: n }, (_, i) => get(out.ints, i)).map((handle) => handle === 0 ? null : made(handle))
 }
 
-/** Packs self, an operand, a list of them or undefined for a new tensor, and values behind it. */
+/** Packs self, then values. self is an operand, a list of operands, or undefined for an operation that makes a new tensor. */
 function begin (self, values) {
   at = 0
   packing = null
@@ -171,13 +171,13 @@ function call1 (number, self, values) {
   return result()
 }
 
-/** The results of an operation, null for one that there is not. */
+/** The results of an operation as tensors; a result that is absent (NULL) is null. */
 function call (number, self, values) {
   begin(self, values)
   return allResults(execute(number))
 }
 
-// Kinds of parameters whose arguments are not taken as they come.
+// Conversions of arguments, by the kind of the parameter.
 const CONVERTED = {
   b: (value) => Boolean(value),
   d: toDType,
@@ -215,14 +215,14 @@ class Operation {
     return allResults(execute(this.number))
   }
 
-  /** one, of a tensor that is new: options say where it lives and whether it requires a gradient. */
+  /** one, for an operation that makes a new tensor: the options device and requiresGrad are applied to the result. */
   make (self, args) {
     if (!isOptions(args.at(-1))) return this.one(self, args)
     const { device, requiresGrad, ...rest } = args.pop()
     return finish(this.one(self, [...args, rest]), { device, requiresGrad })
   }
 
-  /** one of a list of tensors: f(a, b, { name }), f([a, b], value) or f(a, b, value). */
+  /** one, for an operation on a list of tensors: f(a, b, { name }), f([a, b], value) or f(a, b, value). */
   join (args) {
     return this.joinAll(args)[0]
   }
@@ -255,7 +255,7 @@ class Operation {
     for (parameter = 0; parameter < n; parameter++) pack(args[parameter])
   }
 
-  /** The address of packed arguments, and how many there are; they serve one call. */
+  /** Packs arguments and returns [address, count]. The next packing overwrites them. */
   packed (args) {
     this._begin(undefined, args)
     return [block.address, at]
@@ -275,20 +275,20 @@ class Operation {
 
 const known = new Map()
 
-/** An operation by its name and parameters, as Operation takes them, which is made when it is first used. */
+/** The cached Operation of a name; params are those of its constructor. */
 function functionOf (name, params) {
   let found = known.get(name)
   if (found === undefined) known.set(name, found = new Operation(name, params))
   return found
 }
 
-/** The operation that makes objects of settings, by these with their defaults. */
+/** The operation whose parameters are the entries of settings; a boolean default makes a parameter of kind b. */
 function operationOf (name, settings) {
   return known.get(name) ??
     functionOf(name, settings.map(([key, value]) => typeof value === 'boolean' ? `${key}:b` : key).join(' '))
 }
 
-/** Combines a tensor and an operand, or (swapped) the operand and the tensor, by the library's number of a binary operation. */
+/** Applies a binary operation, by its number in the library, to self and other, or to other and self if swapped. */
 function combine (number, self, other, swapped, what) {
   const kind = typeof other
   if (kind === 'object' && other !== null && !isComplex(other)) {
@@ -303,18 +303,18 @@ function combine (number, self, other, swapped, what) {
   return made(numberAt(number, handleOf(self), block.address, swapped ? 1 : 0))
 }
 
-/** Whether an operand comes first, by what a method of two operands was called with besides. */
+/** Whether the other operand of a binary method comes first: the named argument reverse among args, the ones after that operand. */
 function isReversed (title, args) {
   return args.length > 0 && named(title, args, { reverse: false }).reverse
 }
 
-/** The address of packed arguments, and how many there are; they serve one call. */
+/** Packs values and returns [address, count]. The next packing overwrites them. */
 function packed (...values) {
   begin(undefined, values)
   return [block.address, at]
 }
 
-/** The addresses of two arguments of a call: of a list's items, how many these are, and of a value. */
+/** Packs a list of items and one value: [address of the items, their count, address of the value]. */
 function packedItems (items, value) {
   begin(undefined, items)
   const n = at
@@ -322,7 +322,7 @@ function packedItems (items, value) {
   return [block.address, n, block.address + WORD * n]
 }
 
-/** A new tensor, put on a device, that wants a gradient, if that is said. */
+/** Applies the options device and requiresGrad to a new tensor, where they are given. */
 function finish (tensor, { device, requiresGrad }) {
   if (device != null) Device.move(handleOf(tensor), device)
   if (requiresGrad != null) tensor.requiresGrad = requiresGrad

@@ -1,5 +1,5 @@
 'use strict'
-/** Ways to make tensors that are called in ways of their own. All of them are lazy. */
+/** Constructors of tensors whose signatures the generated methods do not cover. All of them are lazy. */
 
 const { lib, fail } = require('./library.js')
 const { CTX } = require('./handles.js')

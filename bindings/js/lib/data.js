@@ -1,5 +1,5 @@
 'use strict'
-/** Numbers of JavaScript as tensors, and back. */
+/** Conversion of JavaScript numbers, lists and typed arrays to tensors, and back. */
 
 const { lib, engine, find, fail, PolygradError } = require('./library.js')
 const { share, copied, prepare } = require('./handles.js')
@@ -9,7 +9,7 @@ const { types, ofArray } = require('./dtype.js')
 const { MAX_DIMS, isComplex, show } = require('./arguments.js')
 
 const readAt = find('poly_array_read', 'int', ['uintptr_t', 'uintptr_t', 'size_t'])
-const SMALL = 1024 // bytes that are read by way of a block
+const SMALL = 1024 // tensors of at most so many bytes are read through a preallocated block
 const few = engine.block(SMALL)
 
 /** A tensor of a number, a nested list or a typed array. */
@@ -28,10 +28,10 @@ function tensorFrom (data, dtype, shape) {
   return type === wide ? tensor : tensor.cast(type.name).realize()
 }
 
-/** A tensor on the memory of a typed array, or of its numbers in another type. */
+/** A tensor that shares the memory of a typed array, or a cast copy if another dtype is asked for. */
 function ofTyped (data, dtype, shape) {
   const own = ofArray(data)
-  // A tensor may not be a part of memory that another thread grows or shrinks.
+  // The memory of a resizable buffer may change under the tensor, so its contents are copied.
   if (data.buffer.resizable || data.buffer.growable) data = data.slice()
   const kept = dtype !== null && dtype.isComplex && own.isFloat ? own === types.float64 ? types.complex128 : types.complex64 : own
   const n = data.length / kept.parts
@@ -40,7 +40,7 @@ function ofTyped (data, dtype, shape) {
   return dtype === null || dtype === kept ? tensor : tensor.cast(dtype.name).realize()
 }
 
-/** A tensor on the memory of a typed array. */
+/** A tensor that shares the memory of a typed array. */
 function onMemory (array, dtype, shape) {
   const tensor = madeOf(share(array, dtype, shape), shape, dtype)
   tensor._memory = array
@@ -67,7 +67,7 @@ function flatten (item, sizes, depth, flat) {
   }
 }
 
-/** The data type of numbers, which convert checks: complex64 or int64 if there are such, bool if all are booleans, else float32. */
+/** The default dtype of a list: complex64 if it has objects, int64 if it has bigints, bool if all are booleans, else float32. */
 function guess (flat) {
   const kinds = new Set(flat.map((v) => typeof v))
   if (kinds.has('object')) return types.complex64
@@ -76,7 +76,7 @@ function guess (flat) {
   return types.float32
 }
 
-/** Numbers in a typed array; a fraction is cut off, what does not fit is an error. */
+/** Numbers as a typed array; integer types truncate fractions and throw a RangeError for values out of range. */
 function convert (flat, type) {
   if (type.isComplex) flat = flat.flatMap((v) => isComplex(v) ? [v.re, v.im] : [v, 0])
   const array = new type.Array(flat.length)

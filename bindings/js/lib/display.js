@@ -1,5 +1,5 @@
 'use strict'
-/** How tensors show themselves: the values of those that have been computed, in short for large ones. */
+/** Tensors as text: computed tensors show their values, large ones only those at the edges of each axis. */
 
 const { inspect } = require('./host/node.js')
 const { describe, count, tidy } = require('./base.js')
@@ -9,13 +9,13 @@ const { valuesOf } = require('./variable.js')
 const { types } = require('./dtype.js')
 const { tracing } = require('./trace.js')
 
-const THRESHOLD = 1000 // more elements are shown in short:
-const EDGE = 3 // the first and the last ones of each axis
-const NESTED = 10 // elements are shown within other objects
+const THRESHOLD = 1000 // tensors of more elements are abbreviated:
+const EDGE = 3 // so many elements at either end of each axis are shown
+const NESTED = 10 // most elements of a tensor that is shown within another object
 const WIDTH = 75
 const DIGITS = 8
 
-/** Texts of tensors. None of them computes anything: of a lazy tensor there are no values. */
+/** Tensors as text. Nothing is computed for it: a lazy tensor shows no values. */
 class Display extends Exchange {
   toString () {
     return text(this, Infinity)
@@ -44,7 +44,7 @@ function text (tensor, most) {
   return `${name}(${facts.join(', ')})`
 }
 
-/** The elements of a computed tensor as nested lists of aligned texts, the lines indented. */
+/** The elements of a computed tensor as the text of nested lists: numbers are aligned, lines are indented. */
 function values (tensor, shape, dtype, indent) {
   const sizes = valuesOf(shape)
   if (count(sizes) === 0) return '[]'
@@ -82,7 +82,7 @@ function joined (items, depth, indent) {
   }).join('')
 }
 
-/** Texts of numbers of one width. */
+/** Numbers as texts, padded to one width. */
 function aligned (numbers, dtype) {
   if (dtype.isComplex) {
     const plane = dtype.size === 8 ? types.float32 : types.float64
@@ -94,7 +94,7 @@ function aligned (numbers, dtype) {
   return texts.map((t) => t.padStart(width))
 }
 
-/** The numbers that bits stand for, of types that JavaScript lacks. */
+/** Decodes the bit patterns of a floating type that JavaScript lacks (bfloat16, …). */
 function decoded (bits, dtype) {
   return tidy(() => onMemory(dtype.Array.from(bits), dtype, [bits.length]).cast('float32').tolist())
 }
@@ -113,7 +113,7 @@ function floats (numbers, dtype) {
   })
 }
 
-/** A number with as few digits as tell it from others of its type, at most DIGITS after the point. */
+/** The shortest decimal text that rounds to the number in its type, with at most DIGITS digits after the point. */
 function shortest (v, round, method) {
   if (!Number.isFinite(v)) return String(v)
   for (let digits = 0; digits < DIGITS; digits++) {

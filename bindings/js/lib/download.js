@@ -35,7 +35,7 @@ async function contents (fn, url, { gunzip, cache = true, onProgress = () => {} 
   }
 }
 
-/** What the cache has of a URL, or else is fetched and put there. */
+/** The bytes of a URL from the cache; a URL that is not cached is fetched and stored. */
 async function kept (url, cache, onProgress) {
   const file = path.join(folder(), createHash('sha256').update(url).digest('hex'))
   try {
@@ -44,7 +44,7 @@ async function kept (url, cache, onProgress) {
     if (error.code !== 'ENOENT') throw error
   }
   await fs.mkdir(folder(), { recursive: true })
-  // Whole or not at all: another process may look for it at the same time.
+  // Written under another name and renamed: another process must never see a part of it.
   const part = `${file}.${randomUUID()}`
   try {
     await fetchFile(url, part, { headers: {}, size: null, hash: null, onBytes: (have, total) => onProgress({ have, total }) })

@@ -1,13 +1,13 @@
 'use strict'
-/** Data types of tensors: names, and what holds their elements in JavaScript. */
+/** Data types of tensors: their names, and the typed arrays that hold their elements. */
 
 const { lib, fail } = require('./library.js')
 const { show } = require('./arguments.js')
 const { STORAGE, ALIASES } = require('./types.js')
 
 /**
- * A data type: its name, its number in the library and what holds its elements: those of floating types that JavaScript lacks as their
- * bits, bools as bytes that are 0 or 1, the real and the imaginary part of complex numbers one after the other.
+ * A data type: its name, its number in the library and the typed array of its elements. Floating types that JavaScript lacks are stored
+ * as bit patterns, bools as bytes 0 or 1, complex numbers as interleaved real and imaginary parts.
  */
 class DType {
   constructor (name) {
@@ -19,10 +19,10 @@ class DType {
     this.isInt = name.includes('int')
     this.isComplex = name.startsWith('complex')
     this.isDifferentiable = this.isFloat || this.isComplex
-    /** The numbers of the array that are one element, and its bytes. */
+    /** How many numbers of the array make one element, and the bytes of an element. */
     this.parts = this.isComplex ? 2 : 1
     this.size = this.parts * this.Array.BYTES_PER_ELEMENT
-    /** Whether the array holds bits rather than numbers. */
+    /** Whether the array holds bit patterns rather than numbers. */
     this.isRaw = this.isFloat && !name.endsWith('32') && !name.endsWith('64')
     if (this.isInt) {
       const bits = BigInt(8 * this.Array.BYTES_PER_ELEMENT)
@@ -39,12 +39,12 @@ for (const [alias, name] of Object.entries(ALIASES)) byName.set(alias, types[nam
 const byId = []
 for (const type of Object.values(types)) byId[type.id] = type
 
-// By their tags, which subclasses and the arrays of other realms have too.
+// Types by the tag of their arrays, which subclasses and the arrays of other realms share.
 const own = Object.values(types).filter((type) => type !== types.bool && !type.isRaw && !type.isComplex)
 const BY_ARRAY = new Map(own.map((type) => [type.Array.name, type]))
 BY_ARRAY.set('Uint8ClampedArray', types.uint8).set('Float16Array', types.float16)
 
-/** The data type of a name; fn is what was called. */
+/** The data type of a name; fn is the function that errors name. */
 function toDType (name, fn) {
   const found = byName.get(name)
   if (found === undefined) throw new TypeError(`${fn === undefined ? '' : `${fn}: `}dtype: ${show(name)} is not a data type of tensors`)

@@ -1,5 +1,5 @@
 'use strict'
-/** Tensors of memory that somebody else has filled. */
+/** Tensors of data from outside: memory at an address, and files from the network. */
 
 const { count } = require('./base.js')
 const { finish } = require('./call.js')

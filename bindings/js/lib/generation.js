@@ -1,5 +1,5 @@
 'use strict'
-/** Texts that a language model continues, token by token. */
+/** Text generation: a language model continues rows of tokens, one token per row and step. */
 
 const { lib, fail, PolygradError } = require('./library.js')
 const { floatsAt } = require('./memory.js')
@@ -11,7 +11,7 @@ const { Shown } = require('./shown.js')
 const { Instance } = require('./instance.js')
 const { Tokenizer, Writer } = require('./text.js')
 
-/** A seed from the random stream of tensors, a BigInt of 64 bits. */
+/** A 64-bit seed (BigInt), drawn from the random stream of tensors. */
 function takeSeed () {
   const [low, high] = tidy(() => Tensor.rand(2, { dtype: 'float32' }).bitcast('uint32').tolist())
   return BigInt.asIntN(64, BigInt(low) << 32n | BigInt(high))
@@ -29,7 +29,7 @@ class Generator extends Shown {
     this._handle = lib.poly_generator_new(instance._alive(), small(rows, 'Generator: rows'))
     if (this._handle === 0) fail()
     freeWith(this, lib.poly_generator_free, this._handle)
-    this._instance = instance // lives as long
+    this._instance = instance // must outlive the generator
     this.rows = Number(lib.poly_generator_rows(this._handle))
     this.vocab = Number(lib.poly_generator_vocab(this._handle))
     this.room = Number(lib.poly_generator_room(this._handle))
@@ -88,7 +88,7 @@ class Generator extends Shown {
     return this
   }
 
-  /** Ends the generator and its memory. */
+  /** Frees the generator. */
   dispose () {
     if (this._handle === 0) return
     lib.poly_generator_free(this._handle)
@@ -103,7 +103,7 @@ class Generator extends Shown {
 
 const isRow = (x) => Array.isArray(x) || (ArrayBuffer.isView(x) && !(x instanceof DataView))
 
-/** Rows of numbers, from one row or several. */
+/** A list of rows of tokens; a single row becomes a list of one. */
 function rowsOf (fn, tokens) {
   if (!isRow(tokens)) throw new TypeError(`${fn}: tokens: ${show(tokens)}, expected numbers or rows of numbers`)
   const rows = (isRow(tokens[0]) ? Array.from(tokens) : [tokens])
@@ -151,7 +151,7 @@ function optionsOf (fn, args, called) {
   return options
 }
 
-/** Rows that are being continued. Arguments are checked at once. */
+/** A generation in progress. The constructor checks the arguments, before the first step. */
 class Run {
   constructor (fn, instance, tokens, { maxNewTokens, temperature, topK, topP, seed, eosTokenId, tokenizer }) {
     this._count = small(maxNewTokens, `${fn}: maxNewTokens`)
@@ -203,7 +203,7 @@ class Run {
     }
   }
 
-  /** Appends new tokens; returns what is told of them. */
+  /** Appends a new token to each row; returns the piece to yield: the tokens, or their text if the prompts are texts. */
   _take (step) {
     this._rows.forEach((row, k) => row.push(step[k]))
     return this._writer === null ? step.slice() : this._pieces(this._writer.write(step, this._ends))
@@ -219,10 +219,10 @@ class Run {
     if (rest.some((piece) => piece !== '')) yield this._pieces(rest)
   }
 
-  /** What was given and what was made of it. */
+  /** The prompts with their continuations. */
   whole () {
     if (this._writer === null) return this._alone ? this._rows[0] : this._rows
-    this._pieces(this._writer.rest()) // of a generation that was ended
+    this._pieces(this._writer.rest()) // text held back when onToken ended the generation early
     return this._alone ? this._texts[0] : this._texts
   }
 }

@@ -1,5 +1,5 @@
 'use strict'
-/** Handles of the library: the context, what is given back and when, and memory of JavaScript that the library works on. */
+/** Handles of the library: the context, when handles are released, and typed arrays whose memory the library uses in place. */
 
 const { lib, engine, find, fail, PolygradError } = require('./library.js')
 const { pin, collector, takesPinned, atExit, nextTurn } = require('./host/node.js')
@@ -9,29 +9,29 @@ const CTX = lib.poly_ctx_new()
 if (CTX === 0) fail()
 atExit(() => lib.poly_ctx_destroy(CTX))
 
-// Functions that are called often take addresses, which need not be looked up at each call.
+// Functions that are called often take plain addresses, so a call need not look up the address of a typed array.
 const releaseAt = find('poly_array_release_n', 'void', ['uintptr_t', 'int'])
 
-// Giving back
+// Releasing
 
 const ROOM = 256
 const gone = engine.block(8 * ROOM)
 let count = 0
 
-/** Remembers that a tensor's handle is to be given back, which is done for many at a time. Stale handles are ignored. */
+/** Queues the handle of a dead tensor; handles are released in batches of ROOM. Stale handles are ignored. */
 function bury (handle) {
   put(gone.ints, count++, handle)
   if (count === ROOM) releaseDead()
 }
 
-/** Gives handles back: who computes or writes calls it before, for a tensor that is gone must not keep memory. */
+/** Releases the queued handles. It is called before everything that computes or writes: a dead tensor must not keep memory. */
 function releaseDead () {
   const n = count
   count = 0
   if (n > 0) releaseAt(gone.address, n)
 }
 
-/** Gives back what was held by something that was collected, unless the library has stopped before. */
+/** A FinalizationRegistry that calls give(held) when an object was collected, unless the library has stopped. */
 function whenCollected (give) {
   const collected = (held) => {
     if (engine.loading()) nextTurn().then(() => collected(held))
@@ -43,26 +43,26 @@ function whenCollected (give) {
 const registry = whenCollected(bury)
 
 /*
- * Node tells what was collected only between turns of the event loop, V8 does not know how much memory a handle stands for, and it
- * takes longer to register a tensor than to make it. So tensors are watched in groups, which are lists of them: the handles of a group
- * of which nothing is left are given back together. The members of a group that outlives a collection are registered one by one. One
- * tensor keeps the memory of its group, so a group ends when that is much.
- * When many tensors were made, or their memory has doubled, garbage is collected at once, also in a loop that never lets the event loop
- * turn.
+ * Node runs finalizers only between turns of the event loop, V8 does not know how much memory a handle stands for, and it takes longer
+ * to register a tensor than to make it. So tensors are put into groups (arrays of tensors): when a group is collected as a whole, its
+ * handles are released together. The members of a group that survives a collection are registered one by one. One live tensor keeps
+ * the memory of its whole group, so a group is closed when that memory is large.
+ * When many tensors were made since the last collection, or the memory in use has doubled, garbage is collected at once, so that a
+ * loop that never returns to the event loop frees memory, too.
  */
 const GROUP = 64
-const FEW = 20_000 // tensors
-const MANY = 50_000 // tensors that nothing is computed of
-const LITTLE = 3 * 2 ** 26 // bytes, less than the library keeps of freed memory
-const LARGE = 2 ** 24 // bytes of a group
+const FEW = 20_000 // tensors between two collections, at least
+const MANY = 50_000 // so many more are allowed while nothing is computed
+const LITTLE = 3 * 2 ** 26 // bytes of growth that start no collection; less than the library keeps of freed memory
+const LARGE = 2 ** 24 // bytes after which a group is closed
 
 let groups = [] // of { ref, handles, pin, age }
 let group, handles
 let fresh = 0
 let most = FEW
 let after = 0
-let lentBytes = 0 // of arrays that the library works on
-let before // the bytes in use when the group began
+let lentBytes = 0 // bytes of the typed arrays that the library uses in place
+let before // the bytes in use when the current group began
 let computations = 0
 
 function newGroup () {
@@ -73,7 +73,7 @@ function newGroup () {
 }
 newGroup()
 
-/** Lets the handle of a tensor be given back when the tensor is collected. */
+/** Adds a tensor to the current group, so that its handle is released when the tensor is collected. */
 function own (tensor) {
   tensor._group = group
   group.push(tensor)
@@ -83,14 +83,14 @@ function own (tensor) {
   }
 }
 
-// Something that is garbage: V8 tells of it when it has collected.
+// A sentinel that is garbage from the start: its finalizer tells that V8 has collected.
 const garbage = whenCollected(() => {
   garbage.register({}, null)
   giveBack(1)
 })
 garbage.register({}, null)
 
-/** Gives back what garbage held. Groups that are alive and were there in as many collections as said are registered by member. */
+/** Releases the handles of dead groups. The members of groups that have survived so many collections are registered one by one. */
 function giveBack (collections) {
   newGroup()
   groups = groups.filter((entry) => {
@@ -114,7 +114,7 @@ function memoryInUse () {
   return lib.poly_array_memory() + lentBytes
 }
 
-/** Collects garbage, and gives the handles of groups back of which nothing is left. */
+/** Collects garbage, and releases the handles of dead groups. */
 function collect () {
   if (collectGarbage === undefined) [collectGarbage, endTurn] = collector()
   endTurn()
@@ -126,7 +126,7 @@ function collect () {
   after = memoryInUse()
 }
 
-/** What everything calls that computes or writes. */
+/** Must be called before everything that computes or writes: releases handles, and collects garbage if there is much. */
 function prepare () {
   releaseDead()
   if (takesPinned) checkMemory()
@@ -140,7 +140,7 @@ function prepare () {
   }
 }
 
-// Memory that the library works on, by the token with which the library gives it back.
+// Typed arrays whose memory the library uses in place, by the token with which the library returns them.
 
 const lent = new Map()
 const tokens = new Int32Array(2 * 64)
@@ -148,7 +148,7 @@ let lastToken = 0
 let lentMost = 256
 let lentAfter = 0
 
-/** Takes back memory that no tensor uses any more. */
+/** Forgets the typed arrays that no tensor uses any more. */
 function takeBack () {
   for (let n = 64; n === 64;) {
     n = lib.poly_array_released(CTX, tokens, 64)
@@ -162,7 +162,7 @@ function takeBack () {
   lentAfter = lentBytes
 }
 
-/** A tensor's handle, on the memory of a typed array if the library sees it, else with a copy. */
+/** The handle of a new tensor that shares the memory of a typed array if the library can address it, and copies it otherwise. */
 function share (array, dtype, shape) {
   if (engine.address(array) === null) return copied(array, dtype, shape)
   if (lent.size > lentMost || lentBytes > lentAfter + Math.max(lentAfter, LITTLE)) {
@@ -181,13 +181,13 @@ function share (array, dtype, shape) {
   return fail()
 }
 
-/** A tensor's handle, with a copy of the elements of a typed array. */
+/** The handle of a new tensor with a copy of the elements of a typed array. */
 function copied (array, dtype, shape) {
   const handle = lib.poly_array_new(CTX, dtype.id, shapeOf(shape, 'shape'), shape.length, array, array.byteLength)
   return handle === 0 ? fail() : handle
 }
 
-/** Checks that lent memory is still where it was. */
+/** Checks that no typed array which the library uses in place was detached by a transfer. */
 function checkMemory () {
   for (const { array, length } of lent.values()) {
     if (array.byteLength !== length) throw new PolygradError('realize: memory that a tensor uses was transferred')
@@ -199,8 +199,8 @@ const pinned = engine.block(8 * (2 + MAX_DIMS)) // the address, whether it may b
 const [ADDRESS, WRITABLE, STRIDES] = [0, 1, 2]
 
 /**
- * The memory of a tensor as a typed array, null if its elements do not lie one after the other: known, if it is still that
- * memory, or a new one that keeps it.
+ * The memory of a tensor as a typed array; null if it is read-only or its elements are not contiguous. known, the array of an earlier call
+ * or null, is returned if it is still that memory; otherwise a new array, which pins the memory while the array is alive.
  */
 function memoryOf (handle, shape, dtype, n, known) {
   const at = pinned.address
@@ -237,18 +237,18 @@ function handlesOf (owners, out = new Int32Array(2 * owners.length)) {
   return out
 }
 
-// Nodes: symbolic sizes, and what a tensor stands for at a time.
+// Graph nodes: symbolic sizes, and the nodes of tensors.
 
 const nodes = whenCollected((handle) => lib.poly_uop_release(CTX, handle))
 
-/** The handle of a node, which is given back when its owner is collected. */
+/** Returns the handle of a node, and releases it when owner is collected. */
 function ownNode (owner, handle) {
   if (handle === 0) fail()
   nodes.register(owner, handle, owner)
   return handle
 }
 
-/** Gives the handle of a node back. */
+/** Releases the handle of a node at once. */
 function dropNode (owner, handle) {
   nodes.unregister(owner)
   lib.poly_uop_release(CTX, handle)
@@ -262,24 +262,24 @@ function liveNodes () {
 
 // Jobs
 
-// Jobs of one context run one after the other: more threads that wait would only be occupied. Those of training and those that ask for
-// values take turns, so that no step waits for a thousand requests.
+// Jobs of one context run one after the other: further waiting threads would only be blocked. Jobs of training and jobs that read values
+// alternate, so that a training step does not wait for a thousand queued reads.
 const waiting = { values: [], training: [] }
 let running = null
 
-/** Lets the next job begin. */
+/** Starts the next job: of the other kind than the last one if such a job waits. */
 function pass () {
   const other = running === 'training' ? 'values' : 'training'
   running = waiting[other].length > 0 ? other : waiting.values.length > 0 ? 'values' : waiting.training.length > 0 ? 'training' : null
   waiting[running]?.shift()()
 }
 
-// What jobs work on, which must not be collected before they are done.
+// Objects that jobs in progress use, held here so that they are not collected.
 const busy = new Set()
 
 /**
- * Does something when it is its turn: begin returns a job of the library, whose end is waited for in another thread, or the promise
- * of something else. owner stays alive meanwhile.
+ * Waits in the queue of its kind, then calls begin, which returns a job of the library or a promise, and waits for that (for a job in
+ * another thread). owner is kept alive until then.
  */
 async function inTurn (owner, begin, kind = 'values') {
   busy.add(owner)
@@ -294,7 +294,7 @@ async function inTurn (owner, begin, kind = 'values') {
       if (typeof job !== 'number') return await job
       if (job === 0) fail()
       try {
-        // Error texts stay in the thread of a call: one that failed is repeated here.
+        // The library keeps error texts per thread: a call that failed is repeated here to get its text.
         if (await engine.async(lib.poly_job_wait, [job, -1]) !== 0 && lib.poly_job_wait(job, -1) !== 0) fail()
       } finally {
         lib.poly_job_release(job)
@@ -307,7 +307,7 @@ async function inTurn (owner, begin, kind = 'values') {
   }
 }
 
-// What other objects than tensors hold.
+// Handles of objects that are not tensors.
 
 const owners = whenCollected(([free, handle]) => free(handle))
 
@@ -316,7 +316,7 @@ function freeWith (owner, free, handle) {
   owners.register(owner, [free, handle], owner)
 }
 
-/** The owner has freed its handle itself. */
+/** Cancels freeWith: the owner has freed its handle itself. */
 function freed (owner) {
   owners.unregister(owner)
 }

@@ -8,7 +8,7 @@ const { show } = require('./arguments.js')
 const SINGLE = 'model.safetensors'
 const INDEX = `${SINGLE}.index.json`
 
-/** What fs gives, whose errors become errors of an argument. */
+/** Calls give; its errors become PolygradErrors about the argument what. */
 function given (what, give) {
   try {
     return give()
@@ -17,7 +17,7 @@ function given (what, give) {
   }
 }
 
-/** The value of a text of JSON. */
+/** Parses JSON. */
 function parsed (what, text) {
   return given(what, () => JSON.parse(text))
 }
@@ -27,8 +27,8 @@ function parsedFile (what, file) {
 }
 
 /**
- * Those of the names of a folder's files that hold the weights: what its index names, or model.safetensors, or else all
- * of them. Folders may have the same weights once more, in one file for other programs.
+ * The names of the files that hold a folder's weights: those in its index, or else model.safetensors, or else all .safetensors
+ * files. A folder may have a second copy of the weights, in one file for other programs.
  */
 function weightNames (what, folder, names) {
   if (!names.includes(INDEX)) return names.includes(SINGLE) ? [SINGLE] : names.filter((name) => name.endsWith('.safetensors')).sort()

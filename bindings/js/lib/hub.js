@@ -20,7 +20,7 @@ const COMMIT = /^[0-9a-f]{40}$/
 
 const DEFAULTS = { cacheDir: null, revision: 'main', token: null, endpoint: null, show: null, onProgress: null }
 
-/** Whether nothing is loaded from the Hub: HF_HUB_OFFLINE, with huggingface_hub's words. */
+/** Whether downloads are off: HF_HUB_OFFLINE, with the values that huggingface_hub accepts. */
 function offline () {
   const value = environment.HF_HUB_OFFLINE || '0'
   if (/^(1|on|yes|true)$/i.test(value)) return true
@@ -53,14 +53,14 @@ async function downloadHf (repoId, ...args) {
       warn(`downloadHf: ${options.endpoint} does not answer (${error.message}): what was downloaded before is taken`)
       return known
     }
-    // What onProgress throws is nothing that a download does.
+    // An error that onProgress has thrown passes through unchanged.
     if (!(error instanceof PolygradError) && error?.code === undefined) throw error
     const hint = error instanceof Refusal && [401, 403].includes(error.status) ? '; it may need a token that allows it' : ''
     throw new PolygradError(`downloadHf: repoId: ${show(repoId)}, revision ${show(options.revision)}: ${error.message}${hint}`)
   }
 }
 
-/** The options of a download, checked, with those of the environment. */
+/** Checks the options of a download, and fills in defaults from environment variables. */
 function checked (repoId, options) {
   if (!REPO.test(string(repoId, 'downloadHf: repoId')) || /--|\.\./.test(repoId)) {
     throw new PolygradError(`downloadHf: repoId: ${show(repoId)}, expected the name of a model, such as "owner/name"`)
@@ -91,7 +91,7 @@ function checked (repoId, options) {
   }
 }
 
-/** The headers for the token of the environment, or for what logging in to the Hub has saved. */
+/** The HTTP headers for the token of HF_TOKEN, or else for the token that logging in to the Hub has saved. */
 function savedHeaders (home) {
   if (environment.HF_TOKEN) return headersOf('HF_TOKEN', environment.HF_TOKEN)
   const file = environment.HF_TOKEN_PATH || path.join(home, 'token')
@@ -113,7 +113,7 @@ function headersOf (name, token) {
   return { Authorization: `Bearer ${token}` }
 }
 
-/** The folder of a revision that was downloaded before, null if there is none or something is missing in it. */
+/** The cached snapshot folder of a revision, null if there is none or it is incomplete. */
 function knownSnapshot (store, revision) {
   try {
     const commit = COMMIT.test(revision) ? revision : fs.readFileSync(path.join(store, 'refs', revision), 'utf8').trim()
@@ -127,14 +127,14 @@ function knownSnapshot (store, revision) {
   }
 }
 
-/** The commit of a revision, and its files by name: size and hash, as far as the server tells. */
+/** The commit of a revision, and the size and hash of each file by name; null for a size or hash that the server does not give. */
 async function listed ({ repoId, endpoint, revision, headers }) {
   const url = `${endpoint}/api/models/${repoId}/revision/${encodeURIComponent(revision)}?blobs=true`
   const { sha, siblings } = record(parsed(url, await fetchBytes(url, headers, LISTING)), url)
   if (typeof sha !== 'string' || !COMMIT.test(sha) || !Array.isArray(siblings)) throw new PolygradError(`${url} is no list of files`)
   const files = new Map()
   for (const sibling of siblings) {
-    // Files of folders are none of a model's. Whatever else a server says, it names no place outside of the cache.
+    // Models have no files in subfolders; and no name from the server may lead to a place outside of the cache.
     const name = sibling?.rfilename
     if (typeof name !== 'string' || !/^\w[\w.-]*$/.test(name)) continue
     const size = Number.isSafeInteger(sibling.size) && sibling.size >= 0 ? sibling.size : null
@@ -143,7 +143,7 @@ async function listed ({ repoId, endpoint, revision, headers }) {
   return { commit: sha, files }
 }
 
-/** How the bytes of a file are checked: [algorithm, what it begins with, digest]; null if nothing is known. */
+/** How a file is verified: [hash algorithm, prefix to hash before the bytes, digest]; null if the server gives no usable digest. */
 function hashOf (digest, size) {
   if (typeof digest !== 'string') return null
   if (/^[0-9a-f]{64}$/.test(digest)) return ['sha256', '', digest]
@@ -151,7 +151,7 @@ function hashOf (digest, size) {
   return /^[0-9a-f]{40}$/.test(digest) && size !== null ? ['sha1', `blob ${size}\0`, digest] : null
 }
 
-/** Downloads a file into the cache and lets the snapshot show it. */
+/** Downloads a file into blobs/, unless it is there, and links it into the snapshot. */
 async function fetched (store, snapshot, commit, name, { size, hash }, { repoId, endpoint, headers, show: isShown, onProgress }) {
   const blob = hash === null ? `${commit}-${name}` : hash[2]
   const place = path.join(store, 'blobs', blob)
@@ -185,12 +185,12 @@ async function fetched (store, snapshot, commit, name, { size, hash }, { repoId,
   fs.renameSync(link, path.join(snapshot, name))
 }
 
-// Files that this thread writes.
+// Incomplete files that this thread is writing.
 const active = new Set()
 
 /**
- * A file for what comes of a blob, with what has come before if there is any. Its name says who writes it: what a process
- * that has ended left is taken over, what others write is not touched.
+ * The name of an .incomplete file for a blob, one from an earlier attempt if there is one. The name has the process and thread that write
+ * it: the file of a process that has ended is taken over, the file of a live one is left alone.
  */
 function ownPart (place) {
   const own = `${place}.${process.pid}-${threadId}-`
@@ -217,7 +217,7 @@ function isAlive (pid) {
   }
 }
 
-/** Writes a small file that appears whole or not at all. */
+/** Writes a small file atomically: under another name, then renamed. */
 function writeWhole (file, text) {
   fs.mkdirSync(path.dirname(file), { recursive: true })
   const part = `${file}.${randomUUID()}`

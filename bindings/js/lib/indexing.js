@@ -11,7 +11,7 @@ const { MAX_DIMS, integer, isOptions, show } = require('./arguments.js')
 const GETITEM = new Operation('getitem', 'items')
 const EXPECTED = "expected integers, 'start:stop:step', { start, stop, step }, null, '...', positions and masks"
 const LARGEST = 2 ** 53 - 1
-const SMALLEST = -(2 ** 46) // far smaller numbers encode symbolic sizes
+const SMALLEST = -(2 ** 46) // numbers far below it encode symbolic sizes
 const PARTS = ['start', 'stop', 'step']
 
 function bound (value, what) {
@@ -21,7 +21,7 @@ function bound (value, what) {
   return Math.max(SMALLEST, Math.min(n, LARGEST))
 }
 
-/** The slice of a text start:stop:step, or of an object. */
+/** A Slice from a text 'start:stop:step' or an object { start, stop, step }. */
 function sliceOf (item, what) {
   if (typeof item === 'object') {
     const other = Object.keys(item).find((key) => !PARTS.includes(key))
@@ -35,7 +35,7 @@ function sliceOf (item, what) {
 
 const isList = (item) => Array.isArray(item) || (ArrayBuffer.isView(item) && !(item instanceof DataView))
 
-/** A list of positions or of booleans as a tensor. */
+/** A list of positions (int32) or a mask (bool) as a tensor. */
 function tensorOfList (list, what) {
   if (!Array.isArray(list)) return registered.Tensor.from(list)
   const parts = list.flat(Infinity)

@@ -16,7 +16,7 @@ const OPTIMIZERS = ['none', 'sgd', 'adam', 'adamw']
 const MAX_DIMS = 8
 const MAX_ENDS = 64
 
-// Arrays on the memory of an instance keep it alive, however they were derived.
+// Keeps an instance alive as long as an array on its memory, or any array that was derived from one.
 const owners = new WeakMap()
 
 class Instance extends Shown {
@@ -31,7 +31,7 @@ class Instance extends Shown {
     freeWith(this, lib.poly_instance_free, handle)
     this._buffers = new Map()
     this._shared = false
-    /** The tokens that end a text, of a model that loadHf has read. */
+    /** The end-of-text tokens of a model that loadHf has read. */
     const ends = new Int32Array(MAX_ENDS)
     this.eosTokenIds = Array.from(ends.subarray(0, Math.max(0, lib.poly_instance_ends(handle, ends, MAX_ENDS))))
     const dims = new Int32Array(2 * MAX_DIMS)
@@ -44,10 +44,10 @@ class Instance extends Shown {
       this._buffers.set(lib.poly_instance_buf_name(handle, i), {
         shape: Array.from({ length: rank }, (_, k) => get(dims, k)),
         role: ROLES[lib.poly_instance_buf_role(handle, i)],
-        get data () { return memory ?? keep(view()) } // from then on a GPU copies the elements for each run
+        get data () { return memory ?? keep(view()) } // once it was read, a GPU copies the elements for each run
       })
     }
-    // Calls in other threads are serialized.
+    // Settles when the last call in another thread has ended: such calls run one after the other.
     this._turn = Promise.resolve()
   }
 
@@ -111,7 +111,7 @@ class Instance extends Shown {
 
   // Running
 
-  /** Bindings of named arrays for C. */
+  /** Packs named inputs and targets as records for C: pointers to a name and to its numbers. */
   _bind (fn, arrays, partial) {
     const entries = Object.entries(record(arrays, `${fn}: arrays`)).map(([name, value]) => {
       const buffer = this._buffers.get(name)
@@ -121,11 +121,10 @@ class Instance extends Shown {
       }
       return [utf8(`${name}\0`), floats(`${fn}: ${name}`, value, buffer.shape, partial)]
     })
-    // Records of two pointers, a name and its numbers.
     return { records: engine.words(entries.flat()), n: entries.length }
   }
 
-  /** The call of an entry point, as a function and its arguments. */
+  /** A call of an entry point, for _now or _later: the function of the library, its arguments, and what makes the result. */
   _entry (fn, entry, arrays, partial) {
     const held = this._bind(fn, arrays, partial)
     const args = [this._alive(), string(entry, `${fn}: entry`), held.records, held.n]
@@ -160,7 +159,7 @@ class Instance extends Shown {
     return { who: 'trainStep', fn: lib.poly_instance_train_step, args, held, done: () => loss[0] }
   }
 
-  // At once, or in another thread
+  // Each operation twice: synchronous, and in another thread
 
   forward (inputs = {}) {
     return this._now(this._entry('forward', 'forward', inputs, true))
@@ -200,14 +199,14 @@ class Instance extends Shown {
     return done(status)
   }
 
-  /** The same in another thread. An error text stays there: a call that failed is repeated here. */
+  /** Runs a call in another thread. The library keeps error texts per thread: a call that failed is repeated here to get its text. */
   async _later (call) {
     const before = this._turn
     let release
     this._turn = new Promise((resolve) => { release = resolve })
     try {
       await before
-      // Not alive any more if it was disposed meanwhile: the library says so.
+      // If the instance was disposed meanwhile, the library reports the stale handle.
       const status = await engine.async(call.fn, call.args)
       return status >= 0 ? call.done(status) : this._now(call)
     } finally {
@@ -281,7 +280,7 @@ class Instance extends Shown {
   }
 }
 
-/** { layers, batchSize } as JSON with the keys of the library. */
+/** Makes an instance from settings, which go to the library as JSON with snake_case keys. */
 function fromConfig (make, config = {}) {
   const keys = Object.entries(record(config, 'config'))
     .map(([name, value]) => [name.replace(/[A-Z]/g, (c) => `_${c.toLowerCase()}`), value])
@@ -289,7 +288,7 @@ function fromConfig (make, config = {}) {
   return new Instance(make(text, utf8(text).length), HANDLE)
 }
 
-/** The numbers of an input as floats of a shape, if need be (and partial) in the front corner of zeros. */
+/** An input as a Float32Array of a shape. If partial is true, a smaller input is padded with zeros at the end of each axis. */
 function floats (what, value, shape, partial) {
   const n = count(shape)
   if (value instanceof Float32Array && value.length === n) return value

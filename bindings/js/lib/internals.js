@@ -1,5 +1,5 @@
 'use strict'
-/** What the modules of other packages' names, such as jax, stand on beside the public names: in browsers they are files of their own. */
+/** Internals for the compatibility modules, such as jax, beside the public names: in browsers these modules are files of their own. */
 
 const { lib, engine, fail } = require('./library.js')
 const { taken } = require('./memory.js')

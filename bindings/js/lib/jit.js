@@ -33,7 +33,7 @@ class TinyJit extends Function {
       prune: { value: prune, enumerable: true },
       cnt: { value: 0, writable: true },
       captured: { value: null, writable: true },
-      // The programs of objects, and which objects have one.
+      // The TinyJit of each object on which this is called as a method; reset() begins a new generation of them.
       _of: { value: new WeakMap() },
       _generation: { value: 0, writable: true }
     })
@@ -43,7 +43,7 @@ class TinyJit extends Function {
   reset () {
     /** The number of calls so far. */
     this.cnt = 0
-    /** The program with its arguments, or null before the second call. */
+    /** The CapturedJit, null before the second call. */
     this.captured = null
     this._generation++
   }
@@ -52,7 +52,7 @@ class TinyJit extends Function {
     return this._for(undefined)._callAsync(undefined, args)
   }
 
-  /** What has the program for calls as a method of an object: this function itself unless a class has it. */
+  /** The TinyJit for calls as a method of self: this one if it is a property of self itself, one per object if the class has it. */
   _for (self) {
     if ((typeof self !== 'object' && typeof self !== 'function') || self === null || self === globalThis) return this
     let known = this._of.get(self)
@@ -94,7 +94,7 @@ class TinyJit extends Function {
     return result
   }
 
-  /** The result of the function itself, and the tensors in it. */
+  /** Calls the function without a program: its result, and the tensors in it. */
   _plain (self, args) {
     new Arguments(args).checkOnce()
     const result = this.fn.apply(self, args)
@@ -110,7 +110,7 @@ class TinyJit extends Function {
   }
 }
 
-/** A function as a program, with its arguments and results. */
+/** A captured function: its program, what its arguments must be like, and how its result is built. */
 class CapturedJit extends Running {
   constructor (fn, args, prune) {
     super()
@@ -120,13 +120,13 @@ class CapturedJit extends Running {
     const variables = given.values()
     this._static = given.static
 
-    // While the function is traced its arguments have no values that it could look at.
+    // While the function is traced, its tensor arguments are placeholders without values.
     const made = []
     const trace = () => [formOf(fn(...args), new Map(tensors.map((tensor, i) => [tensor, i])), made), made]
     this._program = new Compiled('TinyJit', trace, tensors, prune ? c.POLY_TRACE_PRUNE : 0)
-    // Tensors from before that are results: they are returned themselves.
+    // Results that existed before the call: the program returns these tensors themselves.
     this._same = this._program.same.map((same, i) => same === null ? null : made[i])
-    // The result of the call that captured.
+    // The result of the capturing call.
     this._first = this._fill(tensors, this._program.run('TinyJit', tensors, variables))
   }
 
@@ -142,7 +142,7 @@ class CapturedJit extends Running {
     return this._fill(tensors, await this._program.runAsync('TinyJit', tensors, variables))
   }
 
-  /** The tensors of arguments and the values of variables; throws if the rest does not match the capture. The library checks tensors. */
+  /** The tensors and variable values in args; throws if the static arguments differ from the captured ones. The library checks tensors. */
   _check (args) {
     const given = new Arguments(args)
     const difference = differenceOf(given.static, this._static)
@@ -157,8 +157,8 @@ class CapturedJit extends Running {
 }
 
 /**
- * How a result is made in each call: { given } is an argument, { made } a tensor that is computed, which goes to made, and
- * { items, keys } a container.
+ * How a result is rebuilt in each call: { given } is the number of an argument, { made } that of a computed tensor, which is appended to
+ * made, { constant } null or undefined, and { items, keys } a container.
  */
 function formOf (value, at, made) {
   if (value instanceof Base) return at.has(value) ? { given: at.get(value) } : { made: made.push(value) - 1 }
@@ -169,7 +169,7 @@ function formOf (value, at, made) {
     'expected tensors: other values would be frozen as they were captured')
 }
 
-/** A result of its form. */
+/** Rebuilds a result from its form. */
 function filled (form, given, made) {
   if ('made' in form) return made[form.made]
   if ('given' in form) return given[form.given]

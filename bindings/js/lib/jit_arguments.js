@@ -1,5 +1,5 @@
 'use strict'
-/** The arguments of compiled functions: tensors, variables with values, and all the rest. */
+/** The arguments of compiled functions: tensors, bound variables, and static values. */
 
 const { JitError } = require('./library.js')
 const { Base } = require('./base.js')
@@ -11,7 +11,7 @@ class Arguments {
   constructor (args) {
     this.tensors = []
     this._sizes = []
-    /** The arguments one after another, with kinds of containers, and places held by tensors and sizes. */
+    /** The arguments flattened: static values, the kinds of containers, and placeholders for tensors and sizes. */
     this.static = []
     for (const value of args) this._find(value)
   }
@@ -35,14 +35,14 @@ class Arguments {
     }
   }
 
-  /** Throws if a tensor is there twice: the program could not tell which one it writes. */
+  /** Throws if a tensor is given twice: a program that writes one of its arguments could not tell which. */
   checkOnce () {
     if (new Set(this.tensors).size !== this.tensors.length) {
       throw new JitError('TinyJit: one tensor is given more than once')
     }
   }
 
-  /** The variables of sizes among the arguments, with their values. The library finds those of shapes. */
+  /** The variables in symbolic arguments, with their values. The library itself finds the variables in the shapes of tensors. */
   values () {
     const found = new Map()
     for (const size of this._sizes) {
@@ -59,7 +59,7 @@ class Arguments {
 
 const same = (a, b) => a instanceof SymInt ? a.equals(b) : Object.is(a, b)
 
-/** How the arguments of a call, apart from tensors, differ from those of the capture; null if they do not. */
+/** A message on how the static arguments of a call differ from the captured ones; null if they do not. */
 function differenceOf (given, captured) {
   if (given.length !== captured.length || given.some((item, i) => item.kind !== captured[i].kind)) {
     return 'TinyJit: the arguments have another structure than those it was captured with'

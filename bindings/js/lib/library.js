@@ -1,5 +1,5 @@
 'use strict'
-/** The functions of the library, and its errors as JavaScript's. */
+/** The functions of the library, and the translation of its errors. */
 
 const engine = require('./engine/index.js')
 const { PROTOTYPES, constants } = require('./prototypes.js')
@@ -21,7 +21,7 @@ for (const [name, [result, args]] of Object.entries(PROTOTYPES)) {
   })
 }
 
-/** The library's message about this thread's last call that failed; who is what was called, where its name is another one. */
+/** The library's message about the last failed call of this thread, in JavaScript's names; who overrides the name of the function. */
 function said (who) {
   const text = lib.poly_last_error() || 'the library reported no error'
   return text.replace(CALLED, (_, method, argument, rest) => {
@@ -46,7 +46,7 @@ function fail (who) {
   throw new PolygradError(text)
 }
 
-// Operations called by name are known by the names of methods, and so are other functions.
+// Messages about operations and functions of the library begin with a C name, which is replaced by that of the method.
 const CALLED =
   /^poly_(?:array_call|optim_new|array_binary(?:_number)?): arg(?:ument)?s: (\w+(?:\.\w+)??)(?:\.forward)?: (\w+(?:\[\d+\])?): ([^]*)/
 const WORDS = /"[^"]*"|\b[a-z]+(?:_[a-z0-9]+)+\b/g
@@ -73,19 +73,19 @@ const METHODS = {
   tabm_instance: 'tabm'
 }
 
-// A function that is traced asks for a value, or for something that only works outside.
+// A traced function asks for a value, or for something that is not possible while tracing.
 const TRACED = /while .* traces the function|inside of /
 
-// What stands in the place of another kind of argument.
+// Messages about an argument of the wrong kind, which become TypeErrors.
 const EXPECTED =
   /expected (one of .*|(a (tensor|number|bool|text|data type)|an integer|integers|axes|numbers|sizes|an index)( or a (number|text))?$)/
 
-/** A name of the library by JavaScript's convention. */
+/** Converts a snake_case name of the library to camelCase. */
 function camel (name) {
   return name.replace(/_$/, '').replace(/_(\w)/g, (_, letter) => letter.toUpperCase())
 }
 
-/** A text that the library made, which is freed. */
+/** Reads a text that the library has allocated, and frees it. */
 function taken (address) {
   if (address === null) fail()
   const text = engine.text(address)

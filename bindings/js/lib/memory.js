@@ -5,13 +5,13 @@ const { engine, fail } = require('./library.js')
 const { isAnyArrayBuffer } = require('./host/node.js')
 const { show } = require('./arguments.js')
 
-/** A view of float32 numbers of the library, at an address. */
+/** A Float32Array on n numbers of the library's memory. */
 function floatsAt (address, n) {
   if (n === 0 || address === null) return new Float32Array(0)
   return engine.view(Float32Array, address, n)
 }
 
-/** A copy of bytes that the library made, which are freed; null throws its error. */
+/** Copies bytes that the library has allocated, and frees them; throws the library's last error if the address is null. */
 function taken (address, n) {
   if (address === null) fail()
   const bytes = engine.view(Uint8Array, address, n).slice()

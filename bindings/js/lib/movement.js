@@ -1,5 +1,5 @@
 'use strict'
-/** Operations that are called in ways of their own. */
+/** Operations whose signatures the generated methods do not cover. */
 
 const { describe, tidy } = require('./base.js')
 const { Operation } = require('./call.js')

@@ -1,19 +1,19 @@
 'use strict'
-/** How far a download has come, on one line of the standard error. */
+/** The progress of a download, on one line of the standard error. */
 
 const { process } = require('./host/node.js')
 
 const PAUSE = 200 // milliseconds between two lines
 const UNITS = ['B', 'kB', 'MB', 'GB', 'TB']
 
-/** A number of bytes as people read it. */
+/** A number of bytes with a unit. */
 function inUnits (n) {
   let unit = 0
   for (; n >= 1000 && unit < UNITS.length - 1; unit++) n /= 1000
   return `${unit === 0 ? n : n.toFixed(1)} ${UNITS[unit]}`
 }
 
-/** The line of one file; what was there before counts for no speed. */
+/** The progress line of one file. Bytes from an earlier attempt do not count for the speed. */
 class ProgressLine {
   constructor (name) {
     this._name = name
@@ -21,7 +21,7 @@ class ProgressLine {
     this._last = 0
   }
 
-  /** Writes the line, unless it was written just now. */
+  /** Writes the line, unless the last one is less than PAUSE old. */
   show (have, total) {
     const now = performance.now()
     this._begun ??= [now, have]

@@ -8,7 +8,7 @@ const { Tensor } = require('./tensor.js')
 const { taken } = require('./memory.js')
 const { record, strings, show } = require('./arguments.js')
 
-/** Records for C of tensors. */
+/** Packs tensors by name as records for C: [records, count]. */
 function recordsOf (fn, tensors) {
   const entries = Object.entries(record(tensors, `${fn}: tensors`))
   for (const [name, tensor] of entries) {

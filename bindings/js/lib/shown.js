@@ -1,5 +1,5 @@
 'use strict'
-/** What objects of the package show of themselves, beside tensors. */
+/** How objects other than tensors are shown by inspect. */
 
 const { lib, fail } = require('./library.js')
 const { inspect } = require('./host/node.js')
@@ -11,7 +11,7 @@ class Shown {
     const { name, _getters } = this.constructor
     if (depth < 0) return `[${name}]`
     if ((this._program ?? this)._handle === 0) return `${name}(disposed)`
-    const more = tracing() ? [] : _getters // while a function is traced there are no values
+    const more = tracing() ? [] : _getters // values are not available while a function is traced
     const entries = [...Object.entries(this).filter(([key]) => !key.startsWith('_')), ...more.map((key) => [key, this[key]])]
     return `${name} ${inspect(Object.fromEntries(entries), { ...options, depth })}`
   }
@@ -19,7 +19,7 @@ class Shown {
   static _getters = []
 }
 
-/** What runs a compiled function, its _program. */
+/** The base of objects with a compiled function, _program. */
 class Running extends Shown {
   static _getters = ['nKernels', 'nIntermediates']
 

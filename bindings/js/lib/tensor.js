@@ -20,7 +20,7 @@ const OPTIONS = { dtype: null, device: null, requiresGrad: null, shape: null }
  * data is a number, a boolean, a bigint, a nested list of them or of tensors, a typed array or
  * another tensor; { re, im } is a complex number. A typed array is used in place: the tensor and the array share memory. Numbers
  * become float32, booleans bool, bigints int64 and complex numbers complex64 if no dtype is given; typed arrays keep their type.
- * Of a complex dtype a Float32Array or Float64Array has the real and imaginary parts in turn.
+ * For a complex dtype, a Float32Array or Float64Array has the real and imaginary parts interleaved.
  */
 class Tensor extends Writing {
   /**
@@ -125,7 +125,7 @@ class Tensor extends Writing {
     lib.poly_training(CTX, on ? 1 : 0)
   }
 
-  /** Runs a function while Tensor.training, which dropout and batch norms look at, has a value; it may be async. */
+  /** Runs a function, which may be async, with Tensor.training set to mode: dropout and batch norms read it. */
   static train (fn, mode = true) {
     const block = [mode]
     const begin = () => {
@@ -146,10 +146,10 @@ class Tensor extends Writing {
   }
 }
 
-/** The modes of the calls of train that run, behind the mode before the first. */
+/** The modes of the calls of train in progress, preceded by the mode from before the first of them. */
 let blocks = []
 
-/** Calls a function between begin and end; a promise ends when it is settled. */
+/** Calls begin, the function and end; if the function returns a promise, end is called when that is settled. */
 function during (name, fn, begin, end) {
   if (typeof fn !== 'function') throw new TypeError(`${name}: fn: ${show(fn)}, expected a function`)
   begin()

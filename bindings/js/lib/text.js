@@ -1,12 +1,12 @@
 'use strict'
-/** Text as tokens, by a tokenizer that is given. */
+/** Conversion of text to tokens and back, by the user's tokenizer. */
 
 const { PolygradError } = require('./library.js')
 const { small, show } = require('./arguments.js')
 
 const CONTEXT = 8 // earlier tokens that may affect the text of new ones
 
-/** What turns text into tokens and back: anything with encode and decode, such as @huggingface/tokenizers. */
+/** Wraps a tokenizer: any object with encode and decode, such as one of @huggingface/tokenizers. */
 class Tokenizer {
   constructor (fn, tokenizer) {
     if (typeof tokenizer?.encode !== 'function' || typeof tokenizer.decode !== 'function') {
@@ -35,8 +35,8 @@ class Tokenizer {
 }
 
 /**
- * Texts that grow by tokens. A token may be a part of a character, and what one stands for may depend on those
- * before it: the text of the last few tokens is compared before and after.
+ * Incremental decoding of rows of tokens. A token may be a part of a character, and its text may depend on the tokens
+ * before it: the last few tokens are decoded without and with the new one, and the difference is the new text.
  */
 class Writer {
   constructor (tokenizer, rows) {
@@ -52,7 +52,7 @@ class Writer {
     })
   }
 
-  /** What was kept back. */
+  /** The texts that were held back as incomplete. */
   rest () {
     return this._rows.map((row) => this._piece(row, true))
   }

@@ -1,5 +1,5 @@
 'use strict'
-/** Functions of tensors as compiled programs: what TinyJit and compileStep stand on. */
+/** Functions of tensors as compiled programs: the base of TinyJit and compileStep. */
 
 const { lib, engine, fail, JitError, PolygradError } = require('./library.js')
 const { CTX, freeWith, freed, prepare, handlesOf, inTurn } = require('./handles.js')
@@ -15,7 +15,7 @@ function tracing () {
 
 let expressions = 0
 
-/** Runs a function that is traced; an error says so if it calls itself without an end. */
+/** Runs a function that is traced; a stack overflow becomes a JitError about endless recursion. */
 function ending (who, fn) {
   try {
     return fn()
@@ -26,7 +26,7 @@ function ending (who, fn) {
   }
 }
 
-/** Runs a function that is traced to be transformed: see func. */
+/** Runs a function that is traced to an expression: see func. */
 function expressing (who, fn) {
   expressions++
   try {
@@ -36,17 +36,17 @@ function expressing (who, fn) {
   }
 }
 
-/** How many functions are being traced to be transformed, each within the one before. */
+/** How deeply the functions that are being traced to expressions are nested. */
 function expressed () {
   return expressions
 }
 
-/** A function of tensors that is compiled: it runs where its arguments and what it uses are. */
+/** A compiled function of tensors. It runs on the device of its arguments and of the tensors that it uses. */
 class Compiled {
   /**
    * Traces a function, which returns anything and the tensors among its results.
    *
-   * @param {string} who what traces it, for errors
+   * @param {string} who the function that traces it, for errors
    * @param {() => [unknown, Base[]]} fn the function
    * @param {Base[]} args tensors that have no values while it runs
    * @param {number} flags PolyTraceFlags
@@ -103,7 +103,7 @@ class Compiled {
 
   /** Runs on arguments, with values of variables, and returns the tensors of its results. */
   run (who, args, variables) {
-    // The memory of a call serves the next one, which begins after it.
+    // Calls are synchronous, so all of them reuse one set of arrays.
     const call = this._call(args, variables, this._memory ??= {})
     prepare()
     if (lib.poly_function_run(...call) < 0) failed(who)
@@ -113,7 +113,7 @@ class Compiled {
   runAsync (who, args, variables) {
     const call = this._call(args, variables)
     return inTurn([this, args], async () => {
-      // Error texts stay in the thread of a call: one that failed is repeated here.
+      // The library keeps error texts per thread: a call that failed is repeated here to get its text.
       if (await engine.async(lib.poly_function_run, call) < 0 && lib.poly_function_run(...call) < 0) failed(who)
       return resultsOf(call)
     })
@@ -145,7 +145,7 @@ function resultsOf ([,,,,, out, n]) {
   return Array.from({ length: n }, (_, i) => made(get(out, i)))
 }
 
-/** Throws what the library says about a program as an error of who runs it. */
+/** Throws the library's last error as a JitError of the function who. */
 function failed (who) {
   try {
     fail(who)

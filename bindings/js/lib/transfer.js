@@ -1,15 +1,15 @@
 'use strict'
-/** Large files over HTTP: what was cut off goes on where it ended, and what has come is checked. */
+/** Downloads of large files over HTTP: interrupted downloads are resumed, and checksums are verified. */
 
 const { fs, createHash, pause } = require('./host/node.js')
 const { PolygradError } = require('./library.js')
 
 const TIMEOUT = 30_000 // milliseconds without an answer or a byte of it
-const ATTEMPTS = 5 // without a byte
+const ATTEMPTS = 5 // attempts in a row that bring no byte
 const PAUSE = 300 // milliseconds before the second attempt; twice as long before each further one
 const PASSING = new Set([408, 429])
 
-/** An answer of a server that is no success. */
+/** An HTTP status that is an error. */
 class Refusal extends PolygradError {
   constructor (answer) {
     const reason = answer.headers.get('x-error-message')
@@ -18,20 +18,20 @@ class Refusal extends PolygradError {
   }
 }
 
-/** No answer, or one that was cut off: another attempt may go better. */
+/** No answer, or one that was cut off: another attempt may succeed. */
 class Interruption extends PolygradError {
   constructor (error) {
     super(error.cause?.message || error.cause?.code || error.message)
   }
 }
 
-/** Asks a server, and gives what reads the answer: a function that returns the next bytes, or null at the end. */
+/** Sends a request, and calls read with the answer and a function that returns the next bytes of the body, or null at the end. */
 async function asked (url, headers, read) {
   const giveUp = new AbortController()
   const watch = setTimeout(() => giveUp.abort(new Error(`nothing came for ${TIMEOUT / 1000} seconds`)), TIMEOUT)
   const interrupted = (error) => { throw new Interruption(giveUp.signal.aborted ? giveUp.signal.reason : error) }
   try {
-    // Bytes as they are: what is compressed could not go on in the middle.
+    // No compression: a compressed body could not be resumed in the middle.
     const sent = { 'User-Agent': 'polygrad', 'Accept-Encoding': 'identity', ...headers }
     const answer = await fetch(url, { headers: sent, signal: giveUp.signal }).catch(interrupted)
     if (answer.status >= 500 || PASSING.has(answer.status)) interrupted(new Refusal(answer))
@@ -44,11 +44,11 @@ async function asked (url, headers, read) {
     })
   } finally {
     clearTimeout(watch)
-    giveUp.abort() // what is left of the answer
+    giveUp.abort() // drops the rest of the answer
   }
 }
 
-/** Tries again after interruptions, as long as bytes come. */
+/** Retries after interruptions. ATTEMPTS counts from the last one that brought bytes. */
 async function attempts (once, progress) {
   for (let left = ATTEMPTS, wait = PAUSE; ; wait *= 2) {
     const before = progress()
@@ -62,7 +62,7 @@ async function attempts (once, progress) {
   }
 }
 
-/** The bytes at a URL, which must not be more than a limit. */
+/** The bytes at a URL; more than limit bytes are an error. */
 function fetchBytes (url, headers, limit) {
   return attempts(() => asked(url, headers, async (_, next) => {
     const parts = []
@@ -76,7 +76,7 @@ function fetchBytes (url, headers, limit) {
   }), () => 0)
 }
 
-/** Where an answer begins in the whole file; null if it says nothing that fits. */
+/** The file offset at which an answer begins, 0 or have; null if its Content-Range does not fit. */
 function beginOf (answer, have) {
   if (answer.status === 200) return 0
   const range = /^bytes (\d+)-/.exec(answer.headers.get('content-range') ?? '')
@@ -84,8 +84,8 @@ function beginOf (answer, have) {
 }
 
 /**
- * Writes the bytes at a URL into a file, behind those that it has already. size and hash, [algorithm, what it begins
- * with, digest], are what is expected, or null; onBytes gets the number of bytes that are there and that of all.
+ * Downloads a URL into a file, and resumes after the bytes that the file has. size and hash, [algorithm, prefix, digest], are
+ * the expected ones, or null if they are not known. onBytes gets the number of bytes so far and the total or null.
  */
 async function fetchFile (url, file, { headers, size, hash, onBytes }) {
   const handle = await fs.promises.open(file, fs.constants.O_RDWR | fs.constants.O_CREAT)
@@ -118,7 +118,7 @@ async function fetchFile (url, file, { headers, size, hash, onBytes }) {
   if (hash !== null) await check(file, hash)
 }
 
-/** Throws, and takes the file away, if its bytes are not those that were announced. */
+/** Throws, and removes the file, if its checksum differs from the announced one. */
 async function check (file, [algorithm, prefix, digest]) {
   const sum = createHash(algorithm).update(prefix)
   for await (const part of fs.createReadStream(file)) sum.update(part)

@@ -1,5 +1,5 @@
 'use strict'
-/** The values of tensors: when they are computed, and how they come to JavaScript. */
+/** Realizing tensors, and reading their values. */
 
 const { lib, engine, find, fail, PolygradError } = require('./library.js')
 const { CTX, prepare, memoryOf, handlesOf, inTurn } = require('./handles.js')
@@ -16,7 +16,7 @@ const one = engine.block(16) // a handle, or an element
 
 /** Computing tensors and reading them. */
 class Values extends Display {
-  /** Whether the values of the tensor, or of what it is a view of, are computed. */
+  /** Whether the values of the tensor, or of the tensor that it is a view of, are computed. */
   get isRealized () {
     const is = isComputedAt(handleOf(this))
     if (is < 0) fail()
@@ -94,7 +94,7 @@ class Values extends Display {
   }
 }
 
-// What is read when the tensor has been computed in another thread.
+// toArrayAsync, itemAsync and tolistAsync: realize the tensor in another thread, then read it.
 for (const name of ['toArray', 'item', 'tolist']) {
   Values.prototype[`${name}Async`] = async function () {
     await this.realizeAsync()

@@ -10,22 +10,22 @@ const { inspect } = require('./host/node.js')
 const TEXT = 4096
 const NONE = -(2 ** 63)
 
-// Three int64 that a call writes.
+// Three int64 that calls write: the bounds and the value of a size.
 const written = new Int32Array(6)
 const [low, high, result] = [written.subarray(0, 2), written.subarray(2, 4), written.subarray(4, 6)]
 
-// Sizes by handle: equal sizes are one object.
+// SymInts by handle, so that equal sizes are one object.
 const known = new Map()
 const gone = new FinalizationRegistry((handle) => {
   if (known.get(handle)?.deref() === undefined) known.delete(handle)
 })
 
-/** A size as a number or a SymInt, of a handle that is given. */
+/** A size as a number, if it is constant, or a SymInt. Takes over a reference to the handle. */
 function ofHandle (handle) {
   if (handle === 0) fail()
   const same = known.get(handle)?.deref()
   if (same !== undefined) {
-    lib.poly_uop_release(CTX, handle) // the reference that came with it
+    lib.poly_uop_release(CTX, handle) // the reference that was taken over
     return same
   }
   const size = Object.create(SymInt.prototype)
@@ -52,7 +52,7 @@ function fill (size, handle) {
   })
 }
 
-/** A number or a size as the library takes it. */
+/** A number or a SymInt in the encoding of the library: a symbolic size is a negative handle. */
 function sizeOf (value, what) {
   return value instanceof SymInt ? value.symbolicSize : integer(value, what)
 }
@@ -113,7 +113,7 @@ class SymInt {
   }
 }
 
-// What is computed from this and other: floordiv rounds down, and mod, its remainder, has the sign of other.
+// Binary operations on sizes: floordiv rounds down, and its remainder, mod, has the sign of other.
 const OPERATIONS = {
   add: c.POLY_SIZE_ADD,
   sub: c.POLY_SIZE_SUB,
@@ -157,7 +157,7 @@ class Variable extends SymInt {
   }
 }
 
-/** The values of a shape, whose variables must be bound. */
+/** A shape as numbers; its variables must be bound. */
 function valuesOf (shape) {
   return shape.map((n) => n instanceof SymInt ? n.val : n)
 }

@@ -1,5 +1,5 @@
 'use strict'
-/** What is computed and how: graphs, kernels, their code and their times. */
+/** Views of a computation: its graph, its kernels, their code and their times. */
 
 const { lib, taken, constants: c, PolygradError } = require('./library.js')
 const { CTX, handlesOf } = require('./handles.js')
@@ -13,7 +13,7 @@ const FORMATS = {
   text: c.POLY_VIEW_TEXT, json: c.POLY_VIEW_JSON, dot: c.POLY_VIEW_DOT, svg: c.POLY_VIEW_SVG, code: c.POLY_VIEW_CODE
 }
 
-/** Calls a function with the nodes of tensors, as an array for C and their number: of a computed one that by which it was computed. */
+/** Calls call(nodes, count) with the nodes of tensors for C; the node of a computed tensor is the one from which it was computed. */
 function withNodes (name, tensors, call) {
   const all = Array.isArray(tensors) ? tensors : [tensors]
   if (all.length === 0) throw new TypeError(`${name}: no tensors, expected at least one`)
@@ -35,7 +35,7 @@ function graph (tensors, options = {}) {
   return withNodes('graph', tensors, (nodes, n) => taken(lib.poly_view_graph(CTX, nodes, n, number)))
 }
 
-/** The program of a compiled step or a TinyJit, null of anything else. */
+/** The program of a compiled step or a TinyJit; null for anything else. */
 function programOf (what) {
   if (what instanceof CompiledTrainingStep) return what._program
   if (!(what instanceof TinyJit)) return null

@@ -1,5 +1,5 @@
 'use strict'
-/** Changing tensors, and gradients. */
+/** Assignment to tensors, and gradients. */
 
 const { lib, engine, find, fail, PolygradError } = require('./library.js')
 const { bury, prepare, own, handlesOf, inTurn } = require('./handles.js')
@@ -16,7 +16,7 @@ const setAt = find('poly_array_set', 'int', ['uintptr_t', 'uintptr_t', 'int', 'u
 const gradAt = find('poly_array_grad', 'int', ['uintptr_t', 'uintptr_t'])
 const gradient = engine.block(8)
 
-/** Writes, and what gradients are asked for. */
+/** Assignment, requiresGrad, and gradients. */
 class Writing extends Values {
   assign (x) {
     const value = given(this, x, 'assign: x')
@@ -26,7 +26,7 @@ class Writing extends Values {
     return this
   }
 
-  /** assign whose value is computed in another thread. */
+  /** assign, but the value is computed in another thread first. */
   async assignAsync (x) {
     const value = given(this, x, 'assign: x')
     if (!(value instanceof Base)) return this.assign(value)
@@ -64,7 +64,7 @@ class Writing extends Values {
     } else if (this._grad === null || this._grad.isDisposed) {
       this._grad = keep(made(get(gradient.ints, 0)))
     } else {
-      // Another handle of the tensor that the user holds.
+      // The library gives a new handle: the gradient tensor that the user holds takes it.
       bury(this._grad._handle)
       this._grad._handle = get(gradient.ints, 0)
       own(this._grad)
@@ -126,13 +126,13 @@ class Writing extends Values {
   }
 }
 
-/** The handle of the incoming gradient among arguments, NULL for none. */
+/** The handle of the argument gradient, 0 if it is not given. */
 function seedOf (fn, args) {
   const options = named(fn, args.map((t) => t instanceof Base ? { gradient: t } : t), { gradient: null })
   return options.gradient == null ? 0 : tensorOf(options.gradient, `${fn}: gradient`)._handle
 }
 
-/** A value that elements of a tensor are to have: a tensor of its type, or a number. */
+/** A new value for elements of a tensor: a number, or a tensor of the same dtype. */
 function given (tensor, x, what) {
   const { dtype } = describe(tensor)
   if (dtype === types.bool ? typeof x === 'boolean' : typeof x === 'number' || typeof x === 'bigint') return x
@@ -151,7 +151,7 @@ function mustBroadcast (tensor, value) {
   }
 }
 
-/** Gives tensors new values of their types, all computed from the values before. */
+/** Assigns to several tensors at once: every value is computed from the old contents, and cast to the type of its target. */
 function assign (targets, values) {
   prepare()
   const news = values.map((value, i) => value.dtype === targets[i].dtype ? value : value.cast(targets[i].dtype))

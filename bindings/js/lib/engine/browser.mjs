@@ -1,4 +1,4 @@
-/** What runs the library in a browser, Deno and Bun: polygrad.wasm, which lies beside the module of the package. */
+/** The engine in a browser, Deno and Bun: polygrad.wasm, which is in the same folder as the module of the package. */
 /* global Worker */
 
 import { PolygradError } from '../errors.js'
@@ -8,25 +8,25 @@ import { DEFERRED, canShare, complete, completeAsync, startAsync } from '../wasm
 import { fileImports } from '../wasm/no_files.js'
 import { engineOf } from './wasm.js'
 
-const SETTINGS = /^(POLY_|GO[A-Z])/ // those that the library sees
+const SETTINGS = /^(POLY_|GO[A-Z])/ // settings that the library sees
 const NESTS_TASKS = typeof document !== 'undefined' && /\bGecko\/\d/.test(globalThis.navigator?.userAgent)
 
 /** How threads are started. */
 const workers = {
-  count: globalThis.Deno !== undefined ? 1 : globalThis.navigator?.hardwareConcurrency ?? 1, // Deno does not end while there are workers
+  count: globalThis.Deno !== undefined ? 1 : globalThis.navigator?.hardwareConcurrency ?? 1, // Deno does not exit while it has workers
   mayWait: typeof document === 'undefined', // the main thread of a page may not
   start (data, died) {
     try {
       const worker = new Worker(new URL('./polygrad-worker.js', import.meta.url), { type: 'module' })
       worker.onerror = died
-      worker.unref?.() // Bun ends without waiting for it
+      worker.unref?.() // lets Bun exit without waiting for it
       worker.postMessage(data)
       return true
-    } catch { // of another origin
+    } catch { // the script is of another origin
       return false
     }
   },
-  /** Starts the thread of the GPU, and gives it. */
+  /** Starts the thread of the GPU, and returns it. */
   gpu (data) {
     const worker = new Worker(new URL('./polygrad-worker.js', import.meta.url), { type: 'module' })
     worker.postMessage(data)
@@ -34,7 +34,7 @@ const workers = {
   }
 }
 
-/** Runs what may wait until the page has computed what it computes at once. */
+/** Runs a function when the page is idle, so that it does not delay the page's first computations. */
 const whenIdle = globalThis.requestIdleCallback ?? ((run) => setTimeout(run, 100))
 
 /** The addresses of the module and of its deferred parts. Bundlers find the files by these expressions. */
@@ -52,7 +52,7 @@ function places () {
 
 const unloadable = (url, error) => Object.assign(new PolygradError(`${url} cannot be loaded: ${error.message}`), { cause: error })
 
-/** Loads a deferred part at once, for a call that needs it before it has come. */
+/** Loads a deferred part synchronously, for a call that needs it before it has arrived. */
 function loadDeferred (library, url) {
   library.loading = true
   try {
@@ -67,7 +67,7 @@ function loadDeferred (library, url) {
 async function started () {
   const settings = Object.fromEntries(Object.entries(environment).filter(([name]) => SETTINGS.test(name)))
   const [url, ...deferred] = places()
-  // A module for shared memory is compiled as it comes, and kept compiled by the browser, also where there is one thread only.
+  // The file is made for a shared memory: only if it is compiled unchanged can the browser cache the compiled code, even for one thread.
   const shared = canShare()
   const isolated = shared && globalThis.crossOriginIsolated !== false
   if (!isolated) {
@@ -90,8 +90,8 @@ async function started () {
     throw unloadable(url, error)
   }
   if (library.part !== '') {
-    // Training does not wait for them. If one does not come, what needs it says so. Firefox runs other tasks of a page during a request
-    // that waits, and they would call the library inside of a call: a page waits here.
+    // Training does not wait for the deferred parts. If one fails to load, the call that needs it throws. Firefox runs other tasks of a
+    // page during a synchronous request, and they would call the library inside of a call: there the parts are loaded here, at the start.
     const load = (part) => compiled(part, shared, { priority: 'low' }).then((module) => completeAsync(library, module)).catch(() => {})
     const rest = () => Promise.all(deferred.map(load))
     if (globalThis.XMLHttpRequest === undefined || NESTS_TASKS) await rest()

@@ -1,5 +1,5 @@
 'use strict'
-/** What runs the library: native code, or WebAssembly where there is none for the computer. */
+/** Chooses the engine that runs the library: native code, or WebAssembly if there is no native library for this computer. */
 
 const { PolygradError } = require('../errors.js')
 const { fs, path, process, environment, warn, availableThreads, pathToFileURL, Worker, MessageChannel } = require('../host/node.js')
@@ -8,12 +8,12 @@ const NAME = 'polygrad.wasm'
 const ENGINES = ['native', 'wasm']
 const SETTINGS = /^(POLY_|GO[A-Z]|HOME$|TMPDIR$)/ // environment variables that the module sees
 
-/** The places where the module may be, the most wanted first. */
+/** Paths to search for the module, in order of preference. */
 function candidates () {
   if (environment.POLYGRAD_WASM) return [environment.POLYGRAD_WASM]
   const root = path.join(__dirname, '..', '..')
   return [
-    path.join(root, 'web', NAME), // in the npm package, for browsers, too
+    path.join(root, 'web', NAME), // in the npm package, which has it for browsers anyway
     path.join(root, '..', '..', 'build', NAME) // in a checkout
   ]
 }
@@ -23,13 +23,13 @@ const WORKER = path.join(__dirname, '..', 'wasm', 'worker.js')
 const WEBGPU = 5 // the device
 const MODULE = /\.[cm]?js$/
 
-/** What npm's package webgpu is imported by: a name, or the file that POLY_WEBGPU says. */
+/** The specifier to import npm's package webgpu: its name, or the JavaScript file in POLY_WEBGPU. */
 function gpuPlace () {
   const place = environment.POLY_WEBGPU || ''
   return MODULE.test(place) ? pathToFileURL(path.resolve(place)).href : 'webgpu'
 }
 
-/** Whether native code finds no library of WebGPU, but the module may use the package webgpu. */
+/** Whether WebGPU is available through the package webgpu only: native code finds no WebGPU library. */
 function hasOnlyPackage (native) {
   if (environment.POLY_WEBGPU) return MODULE.test(environment.POLY_WEBGPU)
   try {
@@ -90,7 +90,7 @@ function choose () {
     const takesModule = environment.POLY_DEVICE === 'webgpu' && wanted === '' && module !== undefined
     return takesModule && hasOnlyPackage(native) ? wasm(module) : native
   } catch (error) {
-    // What was asked for by name is not replaced.
+    // An engine or a library that was asked for explicitly is not replaced.
     if (wanted === 'native' || environment.POLYGRAD_LIB || module === undefined) throw error
     warn(`polygrad runs as WebAssembly, which is slower: ${error.message.split(/ \(looked at|\n/)[0]}`)
     return wasm(module)

@@ -7,7 +7,7 @@ const { fs, path, process, environment, pin } = require('../host/node.js')
 
 const NAME = 'libpolygrad.so'
 
-/** The places where the library may be, the most wanted first; a bare name is left to the system. */
+/** Paths to search for the library, in order of preference; the system's loader resolves the bare name. */
 function candidates () {
   if (environment.POLYGRAD_LIB) return [environment.POLYGRAD_LIB]
   const root = path.join(__dirname, '..', '..')
@@ -33,7 +33,7 @@ function load () {
 
 const library = load()
 
-/** Memory for arguments of calls, which stays where it is. */
+/** Memory at a fixed address for arguments of calls. */
 class Block {
   constructor (length) {
     this.bytes = new Uint8Array(length)
@@ -45,13 +45,13 @@ class Block {
   free () {}
 }
 
-/** The address of a typed array, which keeps its memory. */
+/** The address of a typed array, whose memory is pinned. */
 function address (array) {
   return Number(koffi.address(pin(array)))
 }
 
 module.exports = {
-  /** Whether views are the memory itself, or else copies of it. */
+  /** Whether views share the memory of the library; otherwise they are copies. */
   live: true,
 
   /** A function of the library by its name and the types of its result and arguments. */
@@ -70,37 +70,37 @@ module.exports = {
     })
   },
 
-  /** Whether the library can be called: native code does not stop without the process. */
+  /** Whether the library can be called: native code ends only with the process. */
   running: () => true,
 
-  /** Whether a call waits for a part of the library: native code is one. */
+  /** Whether a call waits for a deferred part of the library to load: native code has none. */
   loading: () => false,
 
   block: (length) => new Block(length),
 
-  /** The address of a typed array; null if the library does not see its memory. */
+  /** The address of a typed array; null if the library cannot address its memory, which is never so in native code. */
   address,
 
-  /** A function's argument of 64-bit words: integers, and typed arrays whose addresses it takes. */
+  /** An argument of 64-bit words from integers and typed arrays; an array is replaced by its address. */
   words (items) {
     const words = BigUint64Array.from(items, (item) => {
       if (!ArrayBuffer.isView(item)) return BigInt(item)
       return item.byteLength > 0 ? koffi.address(item) : 0n
     })
-    words.items = items // stay alive with it
+    words.items = items // keeps the arrays alive as long as words
     return words
   },
 
-  /** Where the memory that the library sees ends. */
+  /** The end of the address space of the library. */
   room: () => Infinity,
 
   /** A typed array of n elements on memory of the library. */
   view: (Type, from, n) => new Type(koffi.view(from, n * Type.BYTES_PER_ELEMENT)),
 
-  /** What lives as long as a view and what is derived of it. */
+  /** An object that lives as long as a view or anything derived from it, such as a subarray. */
   lifeOf: (view) => view.buffer,
 
-  /** The text at an address, up to a character 0. */
+  /** Reads a zero-terminated text. */
   text: (from) => koffi.decode.string(from),
 
   free: (from) => koffi.free(from)

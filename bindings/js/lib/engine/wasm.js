@@ -5,31 +5,31 @@ const { PolygradError } = require('../errors.js')
 const { nextTurn } = require('../host/node.js')
 
 const SCRATCH = 65_536 // bytes for arguments of a call
-const LITTLE = 65_536 // results of more bytes are not copied into the memory before a call
+const LITTLE = 65_536 // output arrays of more bytes are not copied into the memory before a call
 const ALIGNED = 16
 
-const PROBED = 256 // calls between two looks at the stack
-const RESERVE = 4000 // frames of a small function that the library needs at most
+const PROBED = 256 // calls between two checks of the stack
+const RESERVE = 4000 // stack that the library needs at most, in frames of a small function
 
-/** Takes so many frames: a RangeError if there are fewer. */
+/** Checks that the stack has room for so many frames, by recursion: a RangeError if not. */
 function descend (frames) {
   return frames === 0 ? 0 : 1 + descend(frames - 1)
 }
 
-/** Words of an argument, some of them typed arrays whose addresses are meant. */
+/** An argument of 64-bit words; typed arrays among the items are replaced by their addresses. */
 class Words {
   constructor (items) {
     this.items = items
   }
 }
 
-/** An engine on the exports of a module that was started, and its memory. */
+/** An engine on the exports and the memory of a module that was started. */
 function engineOf (library) {
   const { exports, memory } = library
-  // Why the library does not run any more.
+  // The error with which the library has stopped, null while it runs.
   let ended = null
   let known = new Uint8Array(memory.buffer)
-  const buffers = new WeakSet([known.buffer]) // of the memory, which are others when it has grown
+  const buffers = new WeakSet([known.buffer]) // all buffers of the memory: it gets another one when it grows
 
   /** All bytes of the memory. */
   function bytes () {
@@ -40,20 +40,20 @@ function engineOf (library) {
     return known
   }
 
-  /** The address of a typed array; null if it does not lie in the memory. */
+  /** The address of a typed array in the library's memory; null for other arrays. */
   const address = (array) => buffers.has(array.buffer) ? array.byteOffset : null
 
   let calls = 0
 
-  /** Refuses calls of a library that has stopped, or waits for a deferred part: Firefox runs other tasks of a page meanwhile. */
+  /** Refuses calls after the library has stopped, or while it loads a deferred part: Firefox runs other tasks of a page meanwhile. */
   function ready () {
     if (ended !== null) throw new PolygradError(ended)
     if (library.loading) throw new PolygradError('the library loads a part of itself for another call: call it in a later task')
   }
 
   /**
-   * Calls a function; when the library stops there it is not called again. It would stop where the stack ends, as in a function of the
-   * program that calls itself without an end: there is room enough, or the program gets its error.
+   * Calls a function. An exception in it stops the library for good. A stack overflow inside the library would be one, for example under
+   * a user function with endless recursion; so the stack is checked before: the overflow then happens in descend, and the user gets it.
    */
   function call (fn, args) {
     ready()
@@ -74,7 +74,7 @@ function engineOf (library) {
 
   const free = (from) => call(exports.poly_wasm_free, [from])
 
-  /** Memory for arguments of calls, which stays where it is; views of it may be others after a call. */
+  /** Memory at a fixed address for arguments of calls. A call may grow the memory, so views must be read from the properties again. */
   class Block {
     constructor (length) {
       this.length = length
@@ -90,7 +90,7 @@ function engineOf (library) {
       return this
     }
 
-    // The memory was moved if a view has no elements.
+    // A view has no elements after the memory has grown: its buffer is detached.
     get bytes () { return this._bytes.length > 0 ? this._bytes : this._renew()._bytes }
     get ints () { return this._ints.length > 0 ? this._ints : this._renew()._ints }
     get floats () { return this._floats.length > 0 ? this._floats : this._renew()._floats }
@@ -102,8 +102,8 @@ function engineOf (library) {
 
   const scratch = new Block(SCRATCH)
   let top = 0 // bytes of it in use
-  const large = [] // addresses of what found no place there
-  const results = [] // [array, address]
+  const large = [] // addresses of arguments that did not fit into it
+  const results = [] // [array, address] of outputs to copy back after the call
 
   function room (length) {
     const size = Math.ceil(length / ALIGNED) * ALIGNED
@@ -132,7 +132,7 @@ function engineOf (library) {
     return ArrayBuffer.isView(value) ? copyIn(value) : value
   }
 
-  /** The address of memory that a call writes. */
+  /** The address of an argument that the call writes; an array outside the memory is copied back after the call. */
   function written (value) {
     if (!ArrayBuffer.isView(value) || buffers.has(value.buffer)) return pointer(value)
     const at = value.byteLength <= LITTLE ? copyIn(value) : room(value.byteLength)
@@ -151,7 +151,7 @@ function engineOf (library) {
     bool: Number
   }
 
-  /** The text at an address, up to a character 0. */
+  /** Reads a zero-terminated text. */
   function text (from) {
     const all = bytes()
     return new TextDecoder().decode(all.slice(from, all.indexOf(0, from)))
@@ -169,10 +169,10 @@ function engineOf (library) {
     bool: Boolean
   }
 
-  // Views of a view, which keep it alive.
+  // From each subarray to the view it was made of, so that it keeps that view alive.
   const origins = new WeakMap()
 
-  /** Lets what subarray makes of a view keep that view alive. */
+  /** Overrides subarray of a view, so that subarrays keep the view alive. */
   function keeping (view) {
     const value = (...range) => {
       const part = keeping(Object.getPrototypeOf(view).subarray.apply(view, range))
@@ -191,7 +191,7 @@ function engineOf (library) {
     /** Whether a call waits for a deferred part of the module. */
     loading: () => library.loading,
 
-    /** Opens the GPU, and gives its name. */
+    /** Opens the GPU, and returns its name. */
     initGpu: library.initGpu,
 
     /** Buffers that the program and the library share: see gpuImports. */
@@ -201,7 +201,7 @@ function engineOf (library) {
     offerBuffer: library.offerBuffer,
     offerImage: library.offerImage,
 
-    /** Waits for what the library fetches from the GPU. */
+    /** Waits for a readback from the GPU. */
     fetched: library.fetched,
 
     find (name, result, types) {
@@ -211,7 +211,7 @@ function engineOf (library) {
       const gives = GIVES[result] ?? ((value) => value)
       if (takes.every((take) => take === undefined)) return (...args) => gives(call(fn, args))
       return (...args) => {
-        ready() // before the arguments of the other call are overwritten
+        ready() // must come first: packing would overwrite the arguments of a call that waits for a deferred part
         try {
           const value = call(fn, takes.map((take, i) => take === undefined ? args[i] : take(args[i])))
           for (const [array, at] of results) {
@@ -226,7 +226,7 @@ function engineOf (library) {
       }
     },
 
-    /** There is one thread: what waits here lets other things happen before the call, not meanwhile. */
+    /** There is one thread, so the call blocks it; other tasks run before the call only. */
     async async (fn, args) {
       await nextTurn()
       return fn(...args)
@@ -236,10 +236,10 @@ function engineOf (library) {
     address,
     words: (items) => new Words(items),
 
-    /** Where the memory that the library sees ends. */
+    /** The size of the library's memory. */
     room: () => bytes().length,
 
-    /** A typed array on memory of the library, or a copy: of memory that moves when it grows, or lies where no typed array may. */
+    /** A typed array on memory of the library; a copy if growth would detach it, or the address is not aligned for its type. */
     view (Type, from, n) {
       const at = Number(from)
       const size = Type.BYTES_PER_ELEMENT

@@ -1,5 +1,5 @@
 'use strict'
-/** What the elements of a batch know of each other: operations along a named axis of vmap. */
+/** Collective operations along a named axis of vmap: psum, all_gather and others. */
 
 const { Tensor } = require('../tensor.js')
 const { Base } = require('../base.js')
@@ -7,7 +7,7 @@ const { integer, named, show } = require('../arguments.js')
 const { flatten } = require('./trees.js')
 const { along } = require('./expr.js')
 
-/** A tree of a function of the leaves of another one, as tensors. */
+/** Applies f to the leaves of a tree, as tensors; returns a tree of the results. */
 function mapped (who, f, tree) {
   const [leaves, structure] = flatten(tree, `${who}: x`)
   return structure.build(leaves.map((leaf) => f(leaf instanceof Base ? leaf : new Tensor(leaf))))

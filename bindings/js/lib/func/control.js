@@ -14,14 +14,14 @@ function needFunction (who, name, f) {
   if (typeof f !== 'function') throw new TypeError(`${who}: ${name}: ${show(f)}, expected a function`)
 }
 
-/** A leaf of a tree as a tensor, a number in a type that holds such numbers. */
+/** A leaf of a tree as a tensor. A number gets the type dtype if that can hold it. */
 function leafOf (who, name, leaf, dtype) {
   if (!isOperand(leaf)) throw new TypeError(`${who}: ${name} is ${show(leaf)}, expected a tensor or a number`)
   if (isNumber(leaf) && dtype !== undefined && holds(dtype, leaf)) return new Tensor(leaf, { dtype: dtype.name })
   return tensorOf(leaf, `${who}: ${name}`)
 }
 
-/** Whether a type holds a number as it is. */
+/** Whether a number can take a type: floating types take all numbers, integer types the integers in their range. */
 function holds (dtype, value) {
   if (typeof value === 'boolean' || dtype.isFloat) return true
   return dtype.isInt && (typeof value === 'bigint' || Number.isInteger(value)) && value >= dtype.min && value <= dtype.max
@@ -32,7 +32,7 @@ const described = (x) => {
   return `${dtype.name} of shape [${shape}]`
 }
 
-/** The tensors of a tree, and where they are. */
+/** A tree flattened to tensors, with the path of each for errors. */
 class Tree {
   constructor (who, name, tree) {
     const [leaves, structure] = flatten(tree, `${who}: ${name}`)
@@ -47,19 +47,19 @@ class Tree {
   }
 }
 
-/** Numbers of a carry are of other types after a step. */
+/** Thrown when numbers of a carry have other types after a step: the step is then traced again with these types. */
 class OtherTypes {
   constructor (types_) {
     this.types = types_
   }
 }
 
-/** A tree of tensors that a loop begins with. */
+/** The initial carry of a loop. */
 class Carry extends Tree {
-  /** The numbers that have become integers: later they are made wider only. */
+  /** The numbers whose type has changed from floating to integer, which may happen only once. */
   _integers = new Set()
 
-  /** The tensors of the carry after a step, which are like those before it. */
+  /** The tensors of the carry after a step, checked to have the types and shapes of those before it. */
   next (who, step, result, given) {
     const [found, structure] = flatten(result, `${who}: ${step}`)
     if (!structure.equals(this.structure)) {
@@ -84,7 +84,7 @@ class Carry extends Tree {
     return out
   }
 
-  /** Whether a number that the carry begins with takes another type. */
+  /** Whether the type of a number in the initial carry may change from before to after. */
   _takes (i, before, after) {
     if (!isNumber(this.leaves[i]) || !holds(after, this.leaves[i]) || before === types.bool || after === types.bool) return false
     if (before.isFloat === after.isFloat) return after.Array.BYTES_PER_ELEMENT > before.Array.BYTES_PER_ELEMENT
@@ -93,7 +93,7 @@ class Carry extends Tree {
     return true
   }
 
-  /** Traces a step of the carry, and of elements of more tensors. */
+  /** Traces a step as a function of the carry and of one element of each tensor in more, until the types of the carry are stable. */
   trace (who, call, more = [], names = []) {
     const axes = [...this.tensors.map(() => null), ...more.map(() => 0)]
     for (;;) {
@@ -107,7 +107,7 @@ class Carry extends Tree {
   }
 }
 
-/** The size of the first axes of sequences. */
+/** The number of steps: the common size of the first axes of sequences, or length. */
 function lengthOf (who, sequences, length) {
   let [steps, of] = [length, 'length']
   if (steps !== null && integer(steps, `${who}: length`) < 0) throw new RangeError(`${who}: length: ${length}, expected 0 or more`)
@@ -139,7 +139,7 @@ function scanOf (who, f, init, xs, length = null, reverse = false) {
   const n = carry.tensors.length
   let elements = (given) => sequences.build(given)
   if (n === 0 && sequences.tensors.length === 0) {
-    // There is nothing that differs among the steps: their number is the only operand.
+    // No operand tells the steps apart: zeros of that length give the number of steps.
     sequences = new Tree(who, 'xs', Tensor.zeros(steps))
     elements = () => xs
   }
@@ -157,7 +157,7 @@ function scanOf (who, f, init, xs, length = null, reverse = false) {
   return [carry.build(out.slice(0, n)), kept.build(out.slice(n))]
 }
 
-/** What a function of an expression returns, which is given back. */
+/** Calls a function, then releases the expression. */
 function givenBack (expr, call) {
   try {
     return call()
@@ -261,7 +261,7 @@ function chosenOf (who, index, branches, operands) {
   return structures[0].build(givenBack(expr, () => expr.switch(names.length, inputs)))
 }
 
-/** The results of branches, which are alike: numbers take the types of the tensors of other branches. */
+/** The results of all branches, checked to have equal types and shapes; a number takes the type of a tensor in another branch. */
 function alike (who, names, found, structures) {
   const other = structures.findIndex((structure) => !structure.equals(structures[0]))
   if (other > 0) throw new PolygradError(`${who}: ${names[other]} returns a tree ${structures[other]}, and ${names[0]} ${structures[0]}`)
@@ -280,7 +280,7 @@ function alike (who, names, found, structures) {
   return names.flatMap((_, k) => columns.map((column) => column[k]))
 }
 
-/** A part of a tensor along an axis. */
+/** A slice of a tensor along an axis. */
 const part = (x, axis, start, end) => x.shrink(x.shape.map((_, i) => i === axis ? [start, end] : null))
 
 function associativeScan (fn, elems, ...options) {
@@ -313,7 +313,7 @@ function associativeScan (fn, elems, ...options) {
       throw new PolygradError(`${who}: ${tree.names[i]} is ${described(a[i])}, and ${described(x)} of fn: expected the same type and shape`)
     })
   }
-  // The places are a first axis, and in its stead there is an axis of one for fn.
+  // The scanned axis becomes the first one, and fn sees an axis of size 1 in its place.
   const xs = tree.tensors.map((x, i) => {
     const moved = x.unsqueeze(axes[i])
     return moved.permute([axes[i] + 1, ...moved.shape.keys()].filter((k, at) => at === 0 || k !== axes[i] + 1))

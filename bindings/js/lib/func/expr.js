@@ -9,10 +9,10 @@ const { expressing } = require('../trace.js')
 
 const NONE = -1
 
-// What functions that the library names are called here.
+// JavaScript's names of functions that messages of the library name.
 const OWN = { JVP: 'jvp', Scan: 'scan', ForLoop: 'foriLoop' }
 
-/** Throws the last error of the library as one of a function, whose arguments have names. */
+/** Throws the last error of the library as an error of the function who; names[i] replaces "argument i". */
 function failed (who, names = []) {
   const text = lib.poly_last_error()
     .replace(/^poly_\w+: (?:(?:f|args|results|length|size|x|axis): )?/, '')
@@ -22,13 +22,13 @@ function failed (who, names = []) {
   throw new (/\btrace/.test(text) ? JitError : PolygradError)(`${who}: ${text}`)
 }
 
-/** Rules that the functions which are traced have used for batches, by their numbers, one map for each function: see Expr.customVmap. */
+/** A stack with one map for each function that is being traced: the batching rules that it has used, by number (see Expr.customVmap). */
 const used = []
 let numbers = 0
 
 const axesOf = (values) => Int32Array.from(values, (value) => value ?? NONE)
 
-/** An operation along the axis of a batch with a name. */
+/** A collective operation along the named axis of a batch. */
 function along (who, operation, axis, x) {
   const name = string(axis, `${who}: axisName`)
   const handle = lib.poly_expr_along(handleOf(x), operation, name)
@@ -50,12 +50,12 @@ class Expr {
   }
 
   /**
-   * Calls a function on placeholders for tensors, without the axes of a batch.
+   * Traces a function: calls it on placeholders for tensors, whose shapes lack the batch axes.
    *
-   * @param {(number | null)[] | null} axes the axis of the batch of each tensor
+   * @param {(number | null)[] | null} axes the batch axis of each tensor
    * @param {(given: Base[]) => Base[]} call the function
    * @param {string[]} names where the tensors are, for errors
-   * @param {{ name: string, size: number | null }} [axis] the name of the axes, and the size of the batch, null if the tensors have it
+   * @param {{ name: string, size: number | null }} [axis] the name of the batch axis, and its size, null to take it from the tensors
    */
   static trace (who, tensors, axes, call, names, axis) {
     const n = tensors.length
@@ -73,7 +73,7 @@ class Expr {
     return Expr._called(who, given, n, call, names)
   }
 
-  /** Ends a trace that has begun, by the call of a function on n placeholders. */
+  /** Completes a trace that has begun: calls the function on n placeholders, whose handles are in given. */
   static _called (who, given, n, call, names) {
     const rules = new Map()
     used.push(rules)
@@ -94,7 +94,7 @@ class Expr {
     return expr
   }
 
-  /** Transforms the function, until no rule for a batch is missing. */
+  /** Transforms the function, and repeats that with more batching rules until none is missing. */
   _transformed (transform, ...how) {
     const transformed = () => {
       const expr = new Expr(this.who, this.names, transform(this._handle, ...how))
@@ -110,7 +110,7 @@ class Expr {
     return expr
   }
 
-  /** States the next rule that is missing, if there is one. */
+  /** Traces the next batching rule that is missing, and adds it to the expression; false if none is missing. */
   _addRule () {
     const who = 'customVmap'
     const room = Math.max(...Array.from(this.rules.values(), (rule) => rule.names.length))
@@ -135,13 +135,13 @@ class Expr {
     return true
   }
 
-  /** A derivative by some inputs: see PolyDerivative in polygrad.h. */
+  /** A derivative with respect to some inputs: see PolyDerivative in polygrad.h. */
   derive (derivative, of) {
     const by = Int32Array.from(of)
     return this._transformed(lib.poly_expr_derive, derivative, by, by.length)
   }
 
-  /** The function for all elements of a batch, whose size is null if an input has it. */
+  /** The function mapped over a batch; size is null to take it from the inputs. */
   batch (size, inAxes, outAxes) {
     const ends = outAxes.map((axis, i) => {
       const { length } = this.results[i].shape
@@ -154,58 +154,58 @@ class Expr {
     return this._transformed(lib.poly_expr_batch, size ?? NONE, starts, n, axesOf(ends), ends.length)
   }
 
-  /** The outputs for tensors of the types and shapes of the inputs. */
+  /** Applies the function to tensors, which must have the types and shapes of its inputs. */
   apply (tensors) {
     return this._run(lib.poly_expr_apply, [], tensors)
   }
 
-  /** The carry after a loop over sequences, and what its steps kept. */
+  /** The final carry of a loop over sequences, and the stacked outputs of its steps. */
   scan (carried, length, reverse, tensors) {
     return this._run(lib.poly_expr_scan, [carried, length, Number(reverse)], tensors)
   }
 
-  /** All elements of sequences up to each place combined. */
+  /** The prefix scan of sequences with this expression as the associative operator. */
   associativeScan (reverse, tensors) {
     return this._run(lib.poly_expr_associative_scan, [Number(reverse)], tensors)
   }
 
-  /** The carry after a loop that lasts while the last output is true. */
+  /** The final carry of a loop that runs while the last output is true. */
   loop (tensors) {
     return this._run(lib.poly_expr_while, [], tensors)
   }
 
-  /** The outputs of one branch, whose number is the first of the tensors. */
+  /** The outputs of one branch; the first tensor is its number. */
   switch (branches, tensors) {
     return this._run(lib.poly_expr_switch, [branches], tensors)
   }
 
-  /** The function of some of the outputs. */
+  /** The expression with some of the outputs only. */
   select (outputs) {
     return new Expr(this.who, this.names, lib.poly_expr_select(this._handle, Int32Array.from(outputs), outputs.length))
   }
 
-  /** The outputs, which derivatives compute again. */
+  /** The outputs; derivatives recompute intermediate values instead of storing them, as policy says. */
   checkpoint (policy, tensors) {
     return this._run(lib.poly_expr_checkpoint, [policy], tensors)
   }
 
-  /** The outputs, with tangents by another expression. */
+  /** The outputs; their tangents are computed by another expression. */
   customJvp (tangent, tensors) {
     return this._run(lib.poly_expr_custom_jvp, [tangent._handle], tensors)
   }
 
-  /** The outputs, with gradients by other expressions. */
+  /** The outputs; their gradients are computed by the expressions forward and backward. */
   customVjp (forward, backward, tensors) {
     return this._run(lib.poly_expr_custom_vjp, [forward._handle, backward._handle], tensors)
   }
 
   /**
-   * The outputs, which a rule computes for batches: compute gets the size of the batch, which tensors are batched, and these, whose places
-   * are names; it returns the results, and which of them are batched.
+   * The outputs; for a batch a rule computes them. rule.compute(size, flags, tensors) gets the batch size, which tensors are batched, and
+   * the tensors, and returns { results, batched }; rule.names are the paths of the tensors, for errors.
    */
   customVmap (rule, tensors) {
     const number = numbers++
-    used.at(-1)?.set(number, rule) // nothing batches it otherwise
+    used.at(-1)?.set(number, rule) // outside of a trace nothing can batch it
     return this._run(lib.poly_expr_custom_vmap, [number], tensors)
   }
 
@@ -222,7 +222,7 @@ class Expr {
     return Array.from({ length: n }, (_, i) => made(get(out, i)))
   }
 
-  /** apply, and gives the expression back. */
+  /** apply, then releases the expression. */
   applyOnce (tensors) {
     try {
       return this.apply(tensors)

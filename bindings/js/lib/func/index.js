@@ -1,7 +1,7 @@
 'use strict'
 /**
- * Functions of functions: gradients, Jacobians, tangents and batches, in any order and depth. index.d.ts tells what they do. The library
- * transforms the graphs; here are the trees of arguments and results.
+ * Transformations of functions: gradients, Jacobians, tangents and batches, in any order and depth. index.d.ts documents them. The library
+ * transforms the graphs; this module converts trees of arguments and results to lists of tensors and back.
  */
 
 const { constants: c, PolygradError } = require('../library.js')
@@ -22,7 +22,7 @@ function treeMap (f, tree, ...rest) {
 
 const one = (trees, argnums) => Array.isArray(argnums) ? trees : trees[0]
 
-/** What a loss returns: the loss, and with hasAux what comes with it. */
+/** Checks the result of a loss function: the loss, or with hasAux a pair of the loss and auxiliary output. */
 function checkLoss (who, result, hasAux) {
   if (hasAux && !(Array.isArray(result) && result.length === 2)) {
     throw new TypeError(`${who}: hasAux: the function returns ${show(result)}, expected an array of a loss and more`)
@@ -45,7 +45,7 @@ function optionsOf (who, options, defaults) {
   return given
 }
 
-/** valueAndGrad, for a function of a name. */
+/** valueAndGrad; who is the function that errors name. */
 function withGradients (who, f, { argnums, hasAux, holomorphic }) {
   needFunction(who, f)
   return (...args) => {
@@ -72,7 +72,7 @@ function grad (f, ...options) {
   }
 }
 
-/** A function that is linearised: traced by all its arguments, with its value. */
+/** A linearized function: traced with respect to all its arguments, and its value. */
 class Linear {
   constructor (who, f, primals, options) {
     needFunction(who, f)
@@ -80,7 +80,7 @@ class Linear {
     this.hasAux = optionsOf(who, options, { hasAux: false }).hasAux
     this.t = new Traced(who, this.hasAux ? detachedAux(who, f) : f, primals)
     this.by = this.t.allFloats()
-    /** All outputs: those of the value, then those of what comes with it. */
+    /** All outputs: the tensors of the value, then those of the auxiliary output. */
     this.found = this.t.expr.apply(this.t.tensors)
     const tree = this.t.out.build(this.found)
     this.structure = this.hasAux ? this.t.out.children[0] : this.t.out
@@ -96,7 +96,7 @@ class Linear {
   }
 }
 
-/** A function whose results beside the value are constants. */
+/** A function that returns [value, aux], with aux detached. */
 function detachedAux (who, f) {
   return (...args) => {
     const result = f(...args)
@@ -105,7 +105,7 @@ function detachedAux (who, f) {
   }
 }
 
-/** The change of a linearised function, as a function of an array of tangents. */
+/** The differential of a linearized function: maps an array of tangents to the tangent of the value. */
 function changeOf (who, linear) {
   const { t, by, structure } = linear
   const expr = linear.derive(c.POLY_DERIVE_JVP)
@@ -146,7 +146,7 @@ function pulled (who, derivative, f, primals, options) {
   const pullback = (cotangent) => {
     const given = leavesLike(cotangent, structure, `${who}: the cotangent`, 'the result')
     const tensors = given.map((value, i) => fit(who, value, found[i], names[i]))
-    // What comes with the value is detached, so it may be its own cotangent.
+    // The auxiliary output is detached, so its cotangents do not matter: its own values are passed.
     const grads = expr.apply([...t.tensors, ...tensors, ...found.slice(structure.size)])
     const all = Array(t.tensors.length).fill(null)
     by.forEach((k, i) => { all[k] = grads[i] })

@@ -1,5 +1,5 @@
 'use strict'
-/** Functions that are compiled for each kind of arguments. */
+/** Functions that are compiled once for each kind (types, shapes, structure, static values) of arguments. */
 
 const { PolygradError } = require('../library.js')
 const { Base, describe } = require('../base.js')
@@ -10,16 +10,16 @@ const { Running } = require('../shown.js')
 const { flatten } = require('./trees.js')
 const { Traced, isOperand, needFunction, numbersOf, tensorOf } = require('./traced.js')
 
-/** The type and the shape of a tensor as text, which is kept with them. */
+/** The type and the shape of a tensor as text, cached in its description. */
 const kindOf = (tensor) => {
   const known = describe(tensor)
   known.kind ??= `${known.dtype.name}[${known.shape.map((size) => typeof size === 'number' ? size : size.unbound)}]`
   return known.kind
 }
 
-/** The arguments of a call: tensors, and all else, by which programs are distinguished. */
+/** The arguments of a call: tensors, and the key by which its program is found (kinds of tensors, structure, static values). */
 class Call {
-  /** Arguments fixed stay as they are. */
+  /** Arguments whose numbers are in fixed are static as a whole. */
   constructor (args, fixed) {
     this.args = args
     this.fixed = fixed
@@ -28,9 +28,9 @@ class Call {
     const isFixed = fixed.size === 0 ? [] : structure.children.flatMap((child, k) => Array(child.size).fill(fixed.has(k)))
     const path = (i) => [...structure.paths('args')][i]
     this.tensors = []
-    /** For each leaf the number of its tensor, or -1. */
+    /** For each leaf the index of its tensor, -1 if it is static. */
     this.places = []
-    /** What is no tensor. */
+    /** The static leaves. */
     this.values = []
     const at = new Map()
     const kinds = leaves.map((leaf, i) => {
@@ -46,17 +46,17 @@ class Call {
       return known ? place : kindOf(this.tensors[place])
     })
     this.leaves = leaves
-    /** Calls of one kind have the same text; the converse is false. */
+    /** Calls of one kind have equal texts; calls with equal texts may still differ in static values. */
     this.text = `${structure}: ${kinds.join(' ')}`
   }
 
-  /** Whether a program for another call is one for this. */
+  /** Whether a program for the other call fits this one. */
   like (other) {
     return this.text === other.text && this.structure.equals(other.structure) &&
       this.values.every((value, i) => Object.is(value, other.values[i]))
   }
 
-  /** What a function returns for the arguments, where tensors stand for numbers and arrays. */
+  /** Calls a function on the arguments, with numbers and typed arrays replaced by their tensors. */
   call (f) {
     const given = this.structure.build(this.places.map((place, i) => place < 0 ? this.leaves[i] : this.tensors[place]))
     return f(...this.args.map((arg, k) => this.fixed.has(k) ? arg : given[k]))
@@ -67,7 +67,7 @@ class Call {
 class Program extends Running {
   constructor (f, call, donated) {
     super()
-    /** The kind of its arguments, without these. */
+    /** The kind of its arguments, for Call.like: it does not keep the arguments alive. */
     this.of = { text: call.text, structure: call.structure, values: call.values }
     const at = new Map(call.tensors.map((tensor, i) => [tensor, i]))
     const free = [...new Set(flatten(donated.map((k) => call.args[k]), 'jit: args')[0])].filter((leaf) => at.has(leaf))
@@ -76,7 +76,7 @@ class Program extends Running {
       this._out = structure
       const kept = []
       const writes = []
-      // Each result is an argument, or one of those that the program makes.
+      // Each result is an argument (also a donated one that is overwritten), or a new tensor.
       const form = leaves.map((leaf) => {
         if (!isOperand(leaf)) throw new TypeError(`jit: the function returns ${show(leaf)}, expected tensors`)
         if (at.has(leaf)) return { given: at.get(leaf) }
@@ -88,7 +88,7 @@ class Program extends Running {
         return { given: at.get(target) }
       })
       for (const [target, tensor] of writes) target.assign(tensor)
-      // A program makes something, also where all results are arguments.
+      // A program needs a result of its own, also if all results are arguments.
       if (kept.length === 0) kept.push(new Tensor(0))
       return [form, kept]
     }, call.tensors, 0)
@@ -97,7 +97,7 @@ class Program extends Running {
   run ({ tensors }) {
     const { result, same } = this._program
     const made = this._program.run('jit', tensors, [])
-    // Results of all runs have the shapes and types of the first ones, but where a shape has variables.
+    // Results have the same shapes and types in every run, unless a shape has variables: these descriptions are reused.
     this._known ??= made.map(describe).map((known) => known.shape.every((size) => typeof size === 'number') ? known : null)
     made.forEach((tensor, i) => { tensor._known ??= this._known[i] })
     return this._out.build(result.map(({ given, made: k }) => given !== undefined ? tensors[given] : same[k] ?? made[k]))
@@ -107,7 +107,7 @@ class Program extends Running {
 function jit (f, ...options) {
   needFunction('jit', f)
   const { staticArgnums, donateArgnums } = named('jit', options, { staticArgnums: [], donateArgnums: [] })
-  /** Programs by the texts of calls. */
+  /** Lists of programs by the text of their calls. */
   let programs = new Map()
   let [hits, misses] = [0, 0]
   const inRange = (argnums, count, name) => {
@@ -124,12 +124,12 @@ function jit (f, ...options) {
     programs.set(call.text, [...programs.get(call.text) ?? [], program])
     return program
   }
-  /** The call before, if its arguments were different tensors and texts alone: their kinds, and its program. */
+  /** A cache of the last call, if its arguments were only distinct tensors and strings: their kinds, and its program. */
   let before = null
   const isBefore = (args) => before?.kinds.length === args.length && args.every((arg, i) => arg instanceof Base
     ? before.isTensor[i] && kindOf(arg) === before.kinds[i] && args.indexOf(arg) === i
     : !before.isTensor[i] && arg === before.kinds[i])
-  /** The program for arguments, and what it returns for them. */
+  /** [the program for arguments, its result for them]. */
   const ran = (args) => {
     const call = isBefore(args) ? { tensors: args.filter((arg, i) => before.isTensor[i]) } : callOf(args)
     const known = call.text === undefined ? before.program : found(call)
@@ -137,14 +137,14 @@ function jit (f, ...options) {
     const program = known ?? compiled(call)
     if (call.text !== undefined) {
       const isTensor = args.map((arg) => arg instanceof Base)
-      // A tensor that is static is none of the call's.
+      // If a tensor is a static argument, the counts differ, and the call is not cached.
       const plain = args.every((x, i) => isTensor[i] || typeof x === 'string') && call.tensors.length === isTensor.filter(Boolean).length
       before = plain ? { program, isTensor, kinds: args.map((arg, i) => isTensor[i] ? kindOf(arg) : arg) } : null
     }
     return [program, program.run(call)]
   }
   const run = (...args) => expressed() || tracing() ? f(...args) : ran(args)[1]
-  // polygrad/jax keeps what it knows of a program.
+  // polygrad/jax needs the program, to keep data of its own for each.
   Object.defineProperty(run, Symbol.for('polygrad.ran'), { value: ran })
   return Object.assign(run, {
     lower: (...args) => {
@@ -174,7 +174,7 @@ function compiledFor (program, callOf) {
   return Object.defineProperty(run, 'nKernels', { get: () => program.nKernels, enumerable: true })
 }
 
-/** A function as text. */
+/** The text of the expression of a function. */
 function textOf (who, f, args, fixed) {
   const { expr } = new Traced(who, f, args, { fixed })
   const text = String(expr)

@@ -1,5 +1,5 @@
 'use strict'
-/** Functions with rules of their own: customJvp, customVjp, customVmap, checkpoint. */
+/** Functions with custom differentiation or batching rules: customJvp, customVjp, customVmap, checkpoint. */
 
 const { PolygradError } = require('../library.js')
 const { describe } = require('../base.js')
@@ -23,7 +23,7 @@ function checkpoint (f, ...options) {
   }
 }
 
-/** What a function of expressions returns, which are given back. */
+/** Calls a function, then releases the expressions. */
 function givenBack (exprs, call) {
   try {
     return call()
@@ -32,13 +32,13 @@ function givenBack (exprs, call) {
   }
 }
 
-// How many rules of one function are traced, one in another. A rule may call its function, so that derivatives of higher orders are by
-// the rule, too: up to this depth.
+// The rule of a function may call the function, whose rule is then traced inside of it, so that higher derivatives use the rule, too. At
+// this nesting depth the plain function is called instead.
 const DEEPEST = 3
 
 /**
- * A function with a rule, which is stated later. call is called with a function as an expression, the arguments that stay as they are, and
- * the numbers of the others.
+ * A function with a rule, which is defined later. Calls go to call(traced, fixed, numbers): traced(fn) traces a function for the arguments,
+ * fixed are the arguments in nondiffArgnums, and numbers are the positions of the others.
  */
 function ruled (who, f, options, call) {
   needFunction(who, f)
@@ -178,7 +178,7 @@ function sequentialVmap (f) {
   })
 }
 
-/** The leaves of a gradient, null where it is null or undefined. */
+/** The leaves of a gradient; a null or undefined subtree gives null for each of its leaves. */
 function gradientsOf (tree, structure, what) {
   if (tree == null) return Array(structure.size).fill(null)
   const [leaves, found] = flatten(tree, what)

@@ -1,5 +1,5 @@
 'use strict'
-/** Functions that are traced: the tensors among their arguments and results. */
+/** Tracing of functions of trees: finds the tensors among arguments and results. */
 
 const { PolygradError } = require('../library.js')
 const { Base, describe } = require('../base.js')
@@ -12,7 +12,7 @@ function needFunction (who, f) {
   if (typeof f !== 'function') throw new TypeError(`${who}: f: ${show(f)}, expected a function`)
 }
 
-/** A list of trees, one for each argument. */
+/** Checks that a value is an array, which has one tree for each argument. */
 function needTrees (who, name, value) {
   if (!Array.isArray(value)) throw new TypeError(`${who}: ${name}: ${show(value)}, expected an array with one tree for each argument`)
 }
@@ -24,21 +24,21 @@ const isNumber = (value) => typeof value === 'number' || typeof value === 'bigin
 /** Whether a leaf is a tensor or becomes one. */
 const isOperand = (value) => value instanceof Base || isArray(value) || isNumber(value)
 
-/** A function of the tensors among some arguments, as an expression. */
+/** A traced function: the expression of the tensors among its arguments, and the structures of arguments and result. */
 class Traced {
   /**
-   * Traces f. Numbers in the arguments by, null for all, become tensors, as do all typed arrays; the arguments fixed stay as they are.
-   * inAxes are those of vmap, axis their name and the size of the batch.
+   * Traces f. by and fixed are sets of argument positions: numbers become tensors in the arguments by (null: in all), typed arrays
+   * everywhere; the arguments fixed are not touched. inAxes are those of vmap, axis is the name and size of the batch axis.
    */
   constructor (who, f, args, { by = null, fixed = NO_NUMBERS, inAxes, axis } = {}) {
     this.who = who
     needFunction(who, f)
     const leaves = []
     const places = []
-    /** The tensors, and where each is, for errors. */
+    /** The tensors, and their paths in the arguments, for errors. */
     this.tensors = []
     this.names = []
-    /** The structures of the arguments, and the numbers of the tensors of each among all. */
+    /** For each argument its structure, and the indices of its tensors in this.tensors. */
     this.structures = []
     this.of = []
     const wheres = []
@@ -83,7 +83,7 @@ class Traced {
     throw new TypeError(`${this.who}: the function returns ${show(value)}, expected tensors`)
   }
 
-  /** The numbers of the tensors of an argument, which are of floating types. */
+  /** The indices of the tensors of an argument to differentiate by; throws unless all its leaves are of floating types. */
   floats (arg) {
     for (const k of this.of[arg]) {
       const { dtype } = describe(this.tensors[k])
@@ -95,25 +95,25 @@ class Traced {
       `${this.who}: args[${arg}] has other leaves than tensors and numbers, expected those only to differentiate by`)
   }
 
-  /** The numbers of all tensors of floating types. */
+  /** The indices of all tensors of floating types. */
   allFloats () {
     return [...this.tensors.keys()].filter((k) => describe(this.tensors[k]).dtype.isDifferentiable)
   }
 
-  /** Arguments of tensors only, by their numbers. */
+  /** Checks that the arguments with these numbers have no leaves but tensors. */
   whole (numbers) {
     const other = numbers.find((k) => this.of[k].length !== this.structures[k].size)
     if (other === undefined) return
     throw new TypeError(`${this.who}: args[${other}] has other leaves than tensors and numbers, expected those only`)
   }
 
-  /** The outputs for the tensors of an expression made of this one; both are given back. */
+  /** Applies an expression that was derived from this one to the tensors, and releases both. */
   last (expr) {
     this.expr.dispose()
     return expr.applyOnce(this.tensors)
   }
 
-  /** Trees of some arguments, of tensors in their order. */
+  /** Builds the trees of some arguments from a flat list of their leaves. */
   byArgument (numbers, found) {
     const rest = found.values()
     return numbers.map((i) => this.structures[i].take(rest))
@@ -127,7 +127,7 @@ function tensorOf (leaf, what) {
   return leaf
 }
 
-/** The axis of the batch in a leaf, counted from the front. */
+/** The batch axis of a leaf, counted from the front. */
 function axisOf (who, axis, leaf, name) {
   if (axis === null) return null
   if (!Number.isInteger(axis)) throw new TypeError(`${who}: inAxes: ${show(axis)}, expected integers and null`)
@@ -140,7 +140,7 @@ function axisOf (who, axis, leaf, name) {
   throw new RangeError(`${who}: ${name} has shape [${shape}], which has no axis ${axis} of the batch`)
 }
 
-/** The numbers of arguments, of which there are count. */
+/** The positions in argnums (a number or an array), checked and counted from the front; there are count arguments. */
 function numbersOf (who, argnums, count, name = 'argnums') {
   const numbers = Array.isArray(argnums) ? argnums : [argnums]
   return numbers.map((n) => {
@@ -150,7 +150,7 @@ function numbersOf (who, argnums, count, name = 'argnums') {
   })
 }
 
-/** A tangent or a cotangent as a tensor like another one. */
+/** A tangent or a cotangent as a tensor, checked to have the type and shape of the tensor like. */
 function fit (who, value, like, name) {
   const { shape, dtype } = describe(like)
   const tensor = value instanceof Base ? value : new Tensor(value, { dtype: dtype.name })

@@ -5,11 +5,11 @@ const { PolygradError } = require('../library.js')
 const { isOptions, show } = require('../arguments.js')
 const { Base } = require('../base.js')
 
-/** The structure of a tree: what is left of it without its leaves. */
+/** The structure of a tree: its containers and keys, without the leaves. */
 class Structure {
   /**
-   * @param {string[] | null | undefined} keys those of an object, sorted; null for an array
-   * @param {number[]} [order] the places of the keys in the order of the object, which does not distinguish structures
+   * @param {string[] | null | undefined} keys the sorted keys of an object; null for an array
+   * @param {number[]} [order] the index in keys of each key in the object's own order; structures compare equal regardless of it
    */
   constructor (keys, children, order) {
     this.keys = keys
@@ -27,7 +27,7 @@ class Structure {
     return this.keys === null ? 'array' : 'object'
   }
 
-  /** The tree of this structure with other leaves, from an iterator. */
+  /** Builds a tree of this structure from an iterator of leaves. */
   take (leaves) {
     const items = this.children.map((child) => child.take(leaves))
     return this.keys === null ? items : Object.fromEntries(this.order.map((i) => [this.keys[i], items[i]]))
@@ -37,12 +37,12 @@ class Structure {
     return this.take(leaves[Symbol.iterator]())
   }
 
-  /** Where each leaf is, in the words of JavaScript. */
+  /** The path of each leaf as a JavaScript expression. */
   * paths (name) {
     for (const [i, child] of this.children.entries()) yield * child.paths(name + this.place(i))
   }
 
-  /** Where a child is. */
+  /** The path step to child i: [0], .key or ["key"]. */
   place (i) {
     if (this.keys === null) return `[${i}]`
     return /^[\w$]+$/.test(this.keys[i]) && !/^\d/.test(this.keys[i]) ? `.${this.keys[i]}` : `[${JSON.stringify(this.keys[i])}]`
@@ -98,7 +98,7 @@ class Nothing extends Structure {
   }
 }
 
-/** The children of a tree, their keys and the order of these, as structures have them; null for a leaf. */
+/** [keys, children, order] of a container, for Structure; null for a leaf. */
 function childrenOf (tree) {
   if (tree instanceof Base) return null
   if (Array.isArray(tree)) return [null, tree]
@@ -108,7 +108,7 @@ function childrenOf (tree) {
   return [keys, keys.map((key) => tree[key]), own.map((key) => keys.indexOf(key))]
 }
 
-/** The leaves of a tree and its structure. what is the tree, for errors. */
+/** [leaves, structure] of a tree; what names the tree in errors. */
 function flatten (tree, what) {
   const leaves = []
   const leaf = new Leaf()
@@ -130,14 +130,14 @@ function flatten (tree, what) {
   return [leaves, visit(tree)]
 }
 
-/** The leaves of a tree that must be like another one. */
+/** The leaves of a tree, checked to have a structure; like says in errors whose structure that is. */
 function leavesLike (tree, structure, what, like) {
   const [leaves, found] = flatten(tree, what)
   if (!found.equals(structure)) throw new PolygradError(`${what}: a tree ${found}, expected ${structure} as ${like}`)
   return leaves
 }
 
-/** For each leaf the value of a tree that may end above it, where it has one value for all. */
+/** Expands a prefix tree to one value for each leaf of a structure: a leaf of the prefix holds for all leaves below it. */
 function spread (prefix, structure, what) {
   const found = structure instanceof Leaf || prefix == null ? null : childrenOf(prefix)
   if (found === null) return Array(structure.size).fill(prefix)
@@ -149,7 +149,7 @@ function spread (prefix, structure, what) {
   return structure.children.flatMap((child, i) => spread(items[i], child, what + structure.place(i)))
 }
 
-/** A tree in an error. */
+/** A tree as error messages show it. */
 function shown (tree) {
   return Array.isArray(tree) ? show(tree) : String(flatten(tree, '')[1])
 }

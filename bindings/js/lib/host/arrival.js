@@ -1,5 +1,5 @@
 'use strict'
-/** How values come from a GPU, for which a page's thread cannot wait. */
+/** Asynchronous readback from a GPU: the main thread of a page cannot block on it. */
 
 const { lib, engine, fail, PolygradError } = require('../library.js')
 const { CTX } = require('../handles.js')
@@ -7,7 +7,7 @@ const { describe, handleOf } = require('../base.js')
 
 const VIEW = -2
 
-/** Waits until the elements of a tensor can be read at once, and gives it, or another tensor with the same ones. */
+/** Waits until elements can be read synchronously; returns the tensor, or a contiguous or float32 copy to read instead. */
 async function arrived (tensor) {
   if (engine.fetched === undefined) return tensor
   let source = describe(tensor).dtype.isRaw ? tensor.cast('float32') : tensor

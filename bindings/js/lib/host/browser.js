@@ -1,12 +1,12 @@
 'use strict'
-/** What the package has in a browser, Deno or Bun in the place of what node.js takes from Node. */
+/** Replacements for node.js in a browser, Deno or Bun. */
 
 const encoder = new TextEncoder()
 const PRESSURE = 2 ** 27 // bytes
 
-/** Lets the next turn of the event loop call functions: a message comes at once, a timer after four milliseconds. */
+/** A setImmediate: calls functions in the next turn of the event loop. A message comes at once, a timer after four milliseconds. */
 function turning () {
-  // Deno and Bun do not end while a port is listened to.
+  // Deno and Bun do not exit while a MessagePort has a listener.
   if (typeof setImmediate === 'function') return setImmediate
   const { port1, port2 } = new MessageChannel()
   const turns = []
@@ -19,27 +19,27 @@ function turning () {
 
 const soon = turning()
 
-/** Waits in this thread, which the main thread of a page may only do by working. */
+/** Waits in this thread, by spinning: the main thread of a page may not block. */
 function sleep (milliseconds) {
   const end = performance.now() + milliseconds
   while (performance.now() < end);
 }
 
 /**
- * Lets the engine collect garbage, which a page may not ask for: large buffers that nobody keeps are what it collects for. They are not
- * touched, so they take no memory. Without it a page whose garbage is tensors, of a hundred bytes each for the engine, collects too late.
+ * Provokes a garbage collection, which a page cannot request: allocating large buffers that are dropped at once makes the engine collect.
+ * They are never touched, so they take no memory. Without this, tensors, a hundred bytes each to the engine, are collected too late.
  */
 function press () {
   try {
     for (let i = 0; i < 2; i++) new ArrayBuffer(PRESSURE)
-  } catch {} // there is not even room for that
+  } catch {} // no address space for the buffers
 }
 
 module.exports = {
   /** Settings, by the names of the variables of Node's environment: globalThis.POLYGRAD, an object made before the import. */
   environment: (globalThis.POLYGRAD ??= {}),
 
-  /** A value as a text; consoles of browsers ask nobody how a value looks. */
+  /** A value as text; consoles of browsers do not call inspect.custom. */
   inspect: Object.assign((value) => String(value), { custom: Symbol.for('nodejs.util.inspect.custom') }),
   isAnyArrayBuffer: (value) => /^\[object (Shared)?ArrayBuffer\]$/.test(Object.prototype.toString.call(value)),
   nextTurn: () => new Promise((resolve) => soon(resolve)),
@@ -48,13 +48,13 @@ module.exports = {
   utf8: (text) => encoder.encode(text),
   warn: (text) => console.warn(text),
 
-  // The memory of the library goes with the page.
+  // The memory of the library is freed with the page.
   atExit: () => {},
 
-  // What the turn of the event loop has made and dropped is garbage in the next one.
+  // Objects that this turn of the event loop has dropped can be collected in the next one only, so pressure is applied again there.
   collector: () => [globalThis.gc ?? (() => { press(); soon(press) }), () => {}],
 
-  // The library works on memory of its own.
+  // The library has a memory of its own, so arrays need no pinning.
   pin: (array) => array,
   takesPinned: false
 }

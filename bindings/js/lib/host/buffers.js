@@ -1,5 +1,5 @@
 'use strict'
-/** Tensors on buffers of WebGPU that the program uses, too, and of images. */
+/** Tensors that share a GPUBuffer with the program, and tensors of images. */
 
 /* global GPUBufferUsage, OffscreenCanvas, createImageBitmap */
 
@@ -12,7 +12,7 @@ const { ROW } = require('../wasm/gpu.js')
 
 const PIXEL = 4 // bytes
 
-/** What is about the GPU, with its errors as errors of the package. */
+/** Calls f; errors of WebGPU become PolygradErrors of the function who. */
 function onGpu (who, f) {
   if (engine.offerBuffer === undefined) throw new PolygradError(`${who}: there are no GPUBuffers here: WebGPU is used by way of a library`)
   try {
@@ -23,14 +23,14 @@ function onGpu (who, f) {
   }
 }
 
-/** A tensor on a buffer that has been offered. */
+/** A tensor on a buffer that was offered to the library under a number. */
 function adopted (number, dtype, shape, offset, room) {
   const handle = lib.poly_array_of_gpu_buffer(CTX, dtype.id, shapeOf(shape, 'shape'), shape.length, number, offset, room)
   if (handle === 0) fail()
   return made(handle)
 }
 
-/** The methods, for the class of tensors. */
+/** Methods for the class of tensors. */
 const methods = {
   gpuBuffer () {
     return onGpu('gpuBuffer', () => {
@@ -75,7 +75,7 @@ const statics = {
   }
 }
 
-/** The pixels of an ImageBitmap by way of a canvas. */
+/** A tensor of the pixels of an ImageBitmap, read through a canvas. */
 function fromPixels (Tensor, bitmap) {
   const { width, height } = bitmap
   const context = new OffscreenCanvas(width, height).getContext('2d')

@@ -44,12 +44,12 @@ async function fetched (text, onProgress, failed) {
   return new Uint8Array(await new Blob(parts).arrayBuffer())
 }
 
-/** What is in a gzip file. */
+/** Decompresses a gzip file. */
 async function unpacked (bytes) {
   const { readable, writable } = new DecompressionStream('gzip')
   const writer = writable.getWriter()
   const written = Promise.all([writer.write(bytes), writer.close()])
-  written.catch(() => {}) // reading throws it, too
+  written.catch(() => {}) // the same error is thrown when the other end is read
   const parts = []
   const reader = readable.getReader()
   for (let part; !(part = await reader.read()).done;) parts.push(part.value)

@@ -13,13 +13,13 @@ const { MessageChannel, Worker, markAsUntransferable, threadId } = require('node
 const timers = require('node:timers/promises')
 const zlib = require('node:zlib')
 
-/** Keeps the memory of a typed array, which the library or the user sees, from being moved to another thread. */
+/** Marks the memory of a typed array, which the library uses in place, as not transferable to another thread. */
 function pin (array) {
   if (array.buffer instanceof ArrayBuffer) markAsUntransferable(array.buffer)
   return array
 }
 
-/** Two functions: one collects garbage, the other lets go of what weak references keep until the end of a turn. */
+/** Two functions: one collects garbage, the other drops the targets that weak references keep alive until the end of a turn. */
 function collector () {
   let collectGarbage = () => {}
   try {
@@ -27,7 +27,7 @@ function collector () {
     collectGarbage = vm.runInNewContext('gc')
     v8.setFlagsFromString('--no-expose-gc')
   } catch {}
-  // A weak reference keeps its target until the microtasks of a turn have run: those of an empty context do.
+  // A weak reference keeps its target until a microtask checkpoint: an empty script in a context with its own microtask queue makes one.
   const context = vm.createContext({}, { microtaskMode: 'afterEvaluate' })
   const nothing = new vm.Script('0')
   return [collectGarbage, () => nothing.runInContext(context)]

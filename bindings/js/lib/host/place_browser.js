@@ -3,7 +3,7 @@
 
 const { utf8, warn } = require('./browser.js')
 
-/** Where a file is kept: what reads it, null if it is not there, and what writes it. null where the browser keeps no files. */
+/** { read, write } of the stored file of a URL; read gives null if there is none. null where the browser stores no files. */
 async function placeOf (text) {
   let folder, name
   try {

@@ -1,12 +1,12 @@
 'use strict'
-/** Bytes by names in a folder: that of POLYGRAD_CACHE, or polygrad/files below the folder of caches of a user. */
+/** A store of bytes by name, in the folder POLYGRAD_CACHE, or in polygrad/files below the user's cache folder. */
 
 const { fs, os, path, environment, randomUUID } = require('./node.js')
 
 const caches = () => environment.XDG_CACHE_HOME || path.join(os.homedir(), '.cache')
 const folder = () => environment.POLYGRAD_CACHE || path.join(caches(), 'polygrad', 'files')
 
-/** What an operation gives, null if there is no such file. */
+/** The result of a file operation, null if there is no such file. */
 async function found (operation) {
   try {
     return await operation()
@@ -21,7 +21,7 @@ const infoOf = ({ mtime, size }) => ({ lastModified: mtime, size })
 const store = {
   async write (key, bytes) {
     await fs.promises.mkdir(folder(), { recursive: true })
-    // Whole or not at all, whoever else writes.
+    // Written under another name and renamed, so that a concurrent reader or writer never sees a part of it.
     const part = path.join(folder(), `.${randomUUID()}`)
     await fs.promises.writeFile(part, bytes)
     await fs.promises.rename(part, path.join(folder(), key))

@@ -1,5 +1,5 @@
 'use strict'
-/** Bytes by names in the origin's private file system, in the place of store.js. */
+/** store.js in a browser: a store of bytes by name in the origin's private file system. */
 
 const FOLDER = 'polygrad-files'
 

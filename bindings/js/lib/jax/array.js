@@ -1,5 +1,5 @@
 'use strict'
-/** Arrays of polygrad/jax, and who owns them. */
+/** Arrays of polygrad/jax, and their reference counts. */
 
 const { inspect } = require('../host/node.js')
 const { describe, count, made, handleOf } = require('../base.js')
@@ -14,13 +14,13 @@ const { nameOf } = require('./device.js')
 
 const KINDS = ['shared', 'strict']
 
-/** Arrays that so many calls lie between and the last computed ones are computed: expressions in loops do not grow without end. */
+/** The most calls between an array and its last computed ancestors: deeper arrays are computed, so that graphs of loops stay bounded. */
 const DEEPEST = 64
 
 /** The greatest depth of the arrays that the call in progress has taken. */
 let depth = 0
 
-/** Whether calls consume their arguments. */
+/** Whether calls consume their arguments: the ownership 'strict'. */
 let strict = false
 
 function setOwnership (kind) {
@@ -30,7 +30,7 @@ function setOwnership (kind) {
   return before
 }
 
-/** What an array is without its values. */
+/** The abstract value of an array: shape, dtype and weak type. */
 class ShapedArray {
   constructor (shape, dtype, weakType) {
     this.shape = shape
@@ -64,7 +64,7 @@ class ShapedArray {
   }
 }
 
-/** An array: a tensor with a count of those who own it. numpy.js adds the methods that are functions of numpy. */
+/** An array: a tensor with a reference count. numpy.js adds the methods that are functions of numpy. */
 class JaxArray {
   /** Arrays are made by numpy.array and other functions. */
   constructor (tensor, weak = false, number = null) {
@@ -74,11 +74,11 @@ class JaxArray {
     /** The number that a weakly typed array was made of. */
     this._number = number
     this._count = 1
-    /** The device that it was put on by this name. */
+    /** The name of the device to which devicePut has moved it, or null. */
     this._device = null
-    // How many arrays that are not freed stand on the tensor.
+    // The number of live arrays that share the tensor.
     tensor._arrays = (tensor._arrays ?? 0) + 1
-    /** What it was, once it is freed. */
+    /** The abstract value (aval) of an array that was freed; null before. */
     this._was = null
     this._depth = depth + 1
     if (this._depth > DEEPEST) settle([this])
@@ -128,7 +128,7 @@ class JaxArray {
     return this._tensor === null ? `${this} (disposed)` : `${this} ${inspect(this._tensor).replace(/^Tensor/, '')}`.trim()
   }
 
-  // Who owns it
+  // Reference counts
 
   get ref () {
     alive(this)
@@ -198,10 +198,10 @@ class JaxArray {
   }
 }
 
-/** A tensor that stays when the arrays on another one are freed. */
+/** A second handle of a tensor, which stays valid when the arrays on that tensor are freed. */
 const retained = (tensor) => made(lib.poly_array_retain(handleOf(tensor)))
 
-/** Computes arrays, unless a function is traced. */
+/** Computes arrays, unless a function is being traced. */
 function settle (arrays) {
   if (arrays.length === 0 || tracing() || expressed()) return
   const [first, ...others] = arrays.map((array) => array._tensor)
@@ -216,7 +216,7 @@ function free (array) {
   if (--tensor._arrays === 0) tensor.dispose()
 }
 
-/** An array that is not freed. */
+/** Returns an array; throws if it was freed. */
 function alive (array) {
   if (array._count > 0) return array
   throw consumed(array)
@@ -235,12 +235,12 @@ function dataOf (tensor) {
   return data
 }
 
-// Calls consume their arguments in strict mode: each array is taken as often as it is an argument, and freed after the call.
+// In strict mode a call takes one reference for each occurrence of an array as an argument, and frees arrays without references at its end.
 
-/** Arrays that calls in progress have taken. */
+/** The arrays that the call in progress has taken references from; null in shared mode and outside of calls. */
 let taken = null
 
-/** An argument of a call, as it is. */
+/** Takes an array as an argument of the call in progress, and returns it. */
 function take (array) {
   alive(array)
   depth = Math.max(depth, array._depth)
@@ -251,14 +251,14 @@ function take (array) {
   return array
 }
 
-/** An array that a call returns as it came: the same one where calls consume, which has one more owner, else another one. */
+/** The result of a call that returns its argument unchanged: in strict mode the same array with one more reference, else a new array. */
 function again (array) {
   if (!strict) return new JaxArray(array._tensor, array._weak, array._number)
   array._count++
   return array
 }
 
-/** Does something with arguments, which it takes, and frees what nobody owns afterwards; what fails takes nothing. */
+/** Runs the body of a call, which takes its arguments; then frees arrays without references. If the body throws, nothing is consumed. */
 function call (body) {
   const [before, outer] = [taken, depth]
   const own = strict ? [] : null
@@ -276,7 +276,7 @@ function call (body) {
   }
 }
 
-/** What is called within a call by users: it takes arguments of its own. */
+/** Runs code of the user inside of a call: the calls that it makes take their own arguments. */
 function apart (body) {
   const before = taken
   taken = null
@@ -287,12 +287,12 @@ function apart (body) {
   }
 }
 
-/** Calls of functions of consumes that are in progress. */
+/** The nesting depth of calls of functions that consumes has made. */
 let nested = 0
 
 /**
- * A function that consumes the arrays among its arguments as others do, though its body uses them as often as it likes. Arrays that it
- * returns as they came stay; those that it returns are computed together.
+ * Wraps a function so that it consumes the arrays among its arguments in strict mode, although its body runs in shared mode and can use
+ * them any number of times. Arguments that it returns keep a reference. The outermost such call computes its results together.
  */
 function consumes (f) {
   if (typeof f !== 'function') throw new TypeError(`consumes: f: ${show(f)}, expected a function`)

@@ -1,5 +1,5 @@
 'use strict'
-/** Arrays with other elements at some places, as JAX's x.at[...] has them. */
+/** Functional updates of elements, as JAX's x.at[...] has them. */
 
 const { count, describe } = require('../base.js')
 const { types } = require('../dtype.js')
@@ -8,7 +8,7 @@ const { show } = require('../arguments.js')
 const { Array: JaxArray, take, call } = require('./array.js')
 const { arrayLike, renamed, tensorOf } = require('./call.js')
 
-/** What becomes of elements x of a flat array at places with values v, and of x where a mask is true. */
+/** For each update [its scatter form: a flat array x, places in it and values v; its elementwise form, which a boolean mask selects]. */
 const FORMS = {
   set: [(x, places, v) => x.scatter(0, places, v), (x, v) => v],
   add: [(x, places, v) => x.scatterReduce(0, places, v, 'sum'), (x, v) => x.add(v)],
@@ -20,9 +20,9 @@ const FORMS = {
   power: [(x, places, v) => x.scatter(0, places, x.gather(0, places).pow(v)), (x, v) => x.pow(v)]
 }
 
-/** Elements of an array at an index, which functions change in a new array. */
+/** The elements of an array at an index; the methods return a new array with these elements updated. */
 class At {
-  /** indexOf makes an index of tensors of what slice takes. */
+  /** indexOf converts an item of an index, as slice takes it, to one for tensors. */
   constructor (array, index, indexOf) {
     this._array = array
     this._index = index
@@ -33,7 +33,7 @@ class At {
     return this._array.slice(...this._index)
   }
 
-  /** A new array with f of the elements. */
+  /** A new array in which f is applied to the elements. */
   apply (f) {
     if (typeof f !== 'function') throw new TypeError(`at().apply: f: ${show(f)}, expected a function of an array`)
     const found = this._array.ref.at(...this._index.map((item) => item instanceof JaxArray ? item.ref : item)).get()

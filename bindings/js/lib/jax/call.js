@@ -1,5 +1,5 @@
 'use strict'
-/** Functions of tensors as functions of arrays. */
+/** Wrapping functions of tensors as functions of arrays: conversion, type promotion, and errors. */
 
 const { PolygradError } = require('../library.js')
 const { Base, describe } = require('../base.js')
@@ -14,10 +14,10 @@ const isFloat = (tensor) => describe(tensor).dtype.isFloat
 const floating = (tensor) => isFloat(tensor) ? tensor : tensor.cast('float32')
 const isNumber = (value) => typeof value === 'number' || typeof value === 'boolean' || typeof value === 'bigint'
 
-/** A scalar that is a constant of graphs. */
+/** A scalar tensor that is a constant in the graph. */
 const constant = (value, dtype) => Tensor.full([], value, dtype === undefined ? {} : { dtype: dtype.name })
 
-/** An argument that must be like an array: an array, a number or a boolean; lists and typed arrays are those of numpy.array. */
+/** An array-like argument: an array, a number or a boolean as it is; a list, a typed array or a complex number becomes an array. */
 function arrayLike (value, what) {
   if (value instanceof JaxArray) return take(value)
   if (isNumber(value)) return value
@@ -25,7 +25,7 @@ function arrayLike (value, what) {
   throw new TypeError(`${what}: ${show(value)}, expected an array, a number or a boolean`)
 }
 
-/** The tensor of a list, whose errors name the argument. */
+/** The tensor of a list; errors name the argument what. */
 function listed (values, what, options) {
   try {
     return new Tensor(lowered(values), options)
@@ -38,14 +38,14 @@ function listed (values, what, options) {
 const tensorOf = (value) => value instanceof JaxArray ? value._tensor : value instanceof Base ? value : constant(value)
 const isWeak = (value) => value instanceof JaxArray ? value._weak : typeof value === 'number'
 
-/** The number that a weakly typed operand stands for, NaN if that is not known. */
+/** The value of a weakly typed operand, NaN if it is not known. */
 const numberOf = (value) => value instanceof JaxArray ? value._number ?? NaN : value
 
 const typeOf = (value) => typeof value === 'boolean'
   ? types.bool
   : typeof value === 'bigint' ? types.int64 : describe(tensorOf(value)).dtype
 
-/** The type of numbers beside operands of a type: it holds what the number is. */
+/** The type to which a weakly typed number and an operand of a type are promoted. */
 function typeWith (number, type) {
   if (type.isFloat || type.isComplex) return type
   if (!Number.isInteger(number)) return types.float32
@@ -53,7 +53,7 @@ function typeWith (number, type) {
   return number < 0 ? types.int32 : types.uint32
 }
 
-/** The type that operands are promoted to. */
+/** The type to which operands are promoted. */
 function commonType (operands) {
   const strong = operands.filter((operand) => !isWeak(operand))
   if (strong.length === 0) return types.float32
@@ -61,7 +61,7 @@ function commonType (operands) {
   return operands.filter(isWeak).reduce((found, operand) => typeWith(numberOf(operand), found), type)
 }
 
-/** Operands as tensors and numbers of one type; the first one is a tensor. */
+/** Operands promoted to one type, as tensors or numbers; the first one is a tensor. */
 function promoted (operands) {
   const type = commonType(operands)
   return operands.map((operand, i) => {
@@ -70,7 +70,7 @@ function promoted (operands) {
   })
 }
 
-/** Operands as tensors of one type. */
+/** Operands promoted to one type, as tensors. */
 const promotedTensors = (operands) => {
   const type = commonType(operands)
   return operands.map((operand) => isNumber(operand) ? constant(operand, type) : casted(tensorOf(operand), type))
@@ -78,21 +78,21 @@ const promotedTensors = (operands) => {
 
 const casted = (tensor, type) => describe(tensor).dtype === type ? tensor : tensor.cast(type.name)
 
-/** A list or an object with other items; all else as it is. */
+/** Maps the items of a list or an object; returns anything else unchanged. */
 function inside (tree, f) {
   if (Array.isArray(tree)) return tree.map((item) => f(item))
   return isOptions(tree) ? Object.fromEntries(Object.entries(tree).map(([key, item]) => [key, f(item)])) : tree
 }
 
-/** Tensors in what a function returns, as arrays. */
+/** A result with its tensors wrapped as arrays. */
 const wrapped = (result, weak) => result instanceof Base
   ? new JaxArray(result, weak && isFloat(result))
   : inside(result, (item) => wrapped(item, weak))
 
 /**
- * What takes the arguments of a function, by a letter for each of them: x becomes a tensor, n stays an array or a number, l is a list of
- * such; in o, an object of options, arrays become tensors; all else stays as it is. A t is an x, and a c an l, whose types say nothing of
- * the result's.
+ * Conversions of arguments, by a letter: x becomes a tensor, n stays an array or a number, l is a list of n; in o, an object of options,
+ * arrays become tensors; an argument without a letter is not converted. t is x and c is l, but they do not decide whether the result is
+ * weakly typed.
  */
 const TAKERS = {
   x: (value, what) => tensorOf(arrayLike(value, what)),
@@ -111,10 +111,10 @@ const TAKERS = {
 }
 
 /**
- * A function of arrays.
+ * Makes a function of arrays from a function of tensors.
  *
- * @param {string} title its name, and the names of its parameters in parentheses, each with its letter: add(x:n, y:n); a ? allows
- *   null and nothing; scalars have no axis, so axis? is refused for them where it is given, and an axis with ! where it is not, too
+ * @param {string} title its name, and in parentheses its parameters, each with a letter of TAKERS: add(x:n, y:n). A ? makes a parameter
+ *   optional (null or absent). Scalars have no axes: for them a given axis? or axis! is an error, and so is an axis! that is absent
  * @param {Function} f the function of tensors
  */
 function define (title, f) {
@@ -148,13 +148,13 @@ function define (title, f) {
   return Object.defineProperty(Object.assign(fn, { dispose: nothing }), 'name', { value: name })
 }
 
-/** The array of a tensor that a function returns as it came. */
+/** The first argument again, if a function returns its tensor unchanged; undefined otherwise. */
 function unchanged (tensor, given) {
   const array = Array.isArray(given) ? given[0] : given
   return array instanceof JaxArray && array._tensor === tensor ? again(array) : undefined
 }
 
-/** The operand of a function that changes neither its elements nor its type, else the result. */
+/** The operand x in place of the result out, if isKept says that the elements are equal, and type and shape are equal; else out. */
 function kept (x, isKept, out) {
   if (!isKept) return out
   const [a, b] = [describe(x), describe(out)]
@@ -163,42 +163,42 @@ function kept (x, isKept, out) {
 
 const isScalar = (x) => isNumber(x) || (x instanceof JaxArray && x.ndim === 0)
 
-/** jax-js compiles some functions, which can be disposed; here they hold nothing. */
+/** dispose() of functions: some functions of jax-js are compiled and can be disposed; here they hold nothing. */
 function nothing () {}
 
-/** Shapes and types that do not fit are of the wrong type. */
+/** Turns a PolygradError, about shapes and types that do not fit, into a TypeError of the function name. */
 function renamed (error, name) {
   if (!(error instanceof PolygradError)) return error
   const text = error.message.startsWith(`${name}: `) ? error.message : `${name}: ${error.message}`
   return Object.assign(new TypeError(text.replace(/: (?:\w+\.)?\w+: (?=.*: )/, ': ')), { cause: error })
 }
 
-/** Functions of arrays by their titles. */
+/** Applies define to a table of functions by title; returns them by name. */
 function defineAll (table) {
   return Object.fromEntries(Object.entries(table).map(([title, f]) => [title.slice(0, title.indexOf('(')), define(title, f)]))
 }
 
-/** Arrays in a tree of arguments as tensors; functions as functions of tensors. */
+/** A tree of arguments with arrays replaced by their tensors, and functions of arrays by functions of tensors. */
 function lowered (tree) {
   if (tree instanceof JaxArray) return take(tree)._tensor
   return typeof tree === 'function' ? loweredFunction(tree) : inside(tree, lowered)
 }
 
-/** Tensors of what a function of arrays returns. */
+/** The result of a function of arrays, with arrays replaced by their tensors. */
 const results = (tree) => tree instanceof JaxArray ? alive(tree)._tensor : inside(tree, results)
 
-/** A function of arrays as one of tensors. */
+/** Turns a function of arrays into a function of tensors. */
 function loweredFunction (f) {
   return (...args) => results(apart(() => f(...args.map((arg) => wrapped(arg, false)))))
 }
 
-/** A function of trees of tensors, and of functions of such, as one of arrays. */
+/** Turns a function of trees of tensors and of functions of tensors into one of arrays. */
 function lifted (f) {
   const fn = (...args) => call(() => wrapped(f(...args.map(lowered)), false))
   return Object.defineProperty(fn, 'name', { value: f.name })
 }
 
-/** A function whose first operand is a tensor, as one of arrays; numbers are promoted as others are. */
+/** Turns an operation whose first operand is a tensor into a function of arrays. */
 function liftedOperation (name, f) {
   const fn = (x, ...args) => call(() => {
     const first = Array.isArray(x) ? lowered(x) : tensorOf(arrayLike(x, `${name}: x`))

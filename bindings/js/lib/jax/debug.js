@@ -1,5 +1,5 @@
 'use strict'
-/** polygrad/jax: what runs, in the console and in the tools of developers. */
+/** polygrad/jax: messages and performance entries about what is traced, for the console and developer tools. */
 
 const { show } = require('../arguments.js')
 

@@ -1,7 +1,7 @@
 'use strict'
 /**
- * Devices by the names of jax-js: cpu is the interpreter of the library, wasm its kernels, of this processor in Node and WebAssembly in
- * browsers. Arrays that were put on no device are computed on the default one, or on that of the arrays that they are combined with.
+ * Devices by the names of jax-js: cpu is the library's interpreter, wasm its compiled kernels (native code in Node, WebAssembly in
+ * browsers). An array that was put on no device is computed on the default one, or on the device of the arrays with which it is combined.
  */
 
 const { lib, engine, fail } = require('../library.js')
@@ -47,7 +47,7 @@ async function init (...devicesToInit) {
   }
   const wanted = (device) => devicesToInit.length === 0 || devicesToInit.includes(device)
   if (wanted('webgpu') && !available.includes('webgpu')) {
-    await Device.init('webgpu').then(() => available.push('webgpu'), () => {}) // it is not in the result then
+    await Device.init('webgpu').then(() => available.push('webgpu'), () => {}) // on failure webgpu is not in the result
   }
   return available.filter(wanted)
 }

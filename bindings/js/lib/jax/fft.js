@@ -6,7 +6,7 @@ const { show } = require('../arguments.js')
 const { Array: JaxArray, call } = require('./array.js')
 const { arrayLike, define, floating, kept, shapeOf, tensorOf, wrapped } = require('./call.js')
 
-/** The parts of a pair of arrays. */
+/** The parts of a pair { real, imag } of arrays, as floating tensors of one shape. */
 function pairOf (a, who) {
   if (a === null || typeof a !== 'object' || !('real' in a) || !('imag' in a)) {
     throw new TypeError(`${who}: a: ${show(a)}, expected { real, imag }, two arrays of one shape`)

@@ -4,17 +4,17 @@
 const COMPARES = { cmplt: 'less', cmpne: 'not_equal', cmpeq: 'equal' }
 const REDUCES = { add: 'Add', mul: 'Mul', max: 'Max', min: 'Min' }
 const NAMES = { permute: 'transpose', expand: 'broadcast', detach: 'stop_gradient' }
-/** Operations of operands that fit together without being reshaped. */
+/** Elementwise operations: their operands broadcast implicitly. */
 const ELEMENTWISE = new Set(('add mul max min idiv mod where cmplt cmpne cmpeq and or xor shl shr pow neg not exp log exp2 log2 sin sqrt ' +
   'reciprocal trunc floor ceil logistic tanh').split(' '))
 
-/** Operations that are written as several: each of these takes the result of the one before, and another operand, null for the first. */
+/** Operations that are printed as a chain: each step takes the last step's result, and a second operand, null for the chain's input. */
 const LONGER = {
   logistic: [['neg'], ['exp'], ['add', '1'], ['reciprocal']],
   'log(1+e^-|x|)': [['neg'], ['min', null], ['exp'], ['add', '1'], ['log']]
 }
 
-/** What a cosine is the sine of, less its angle. */
+/** The graph has cos x as sin(HALF_PI - x). */
 const HALF_PI = '1.5707963705062866'
 
 const dimsOf = (type) => /\[(.*)\]$/.exec(type)[1].split(',').filter((n) => n !== '')
@@ -46,7 +46,7 @@ class JaxprEqn {
     Object.assign(this, { primitive, inputs, params, outBinders })
   }
 
-  /** The lines of the statement; parameters stand one below the other. */
+  /** The lines of the statement, one parameter per line. */
   lines () {
     const head = `${this.outBinders.map((out) => out.id === null ? '_' : `${out}:${out.type}`).join(' ')} = ${this.primitive} `
     const params = Object.entries(this.params).flatMap(([key, value]) => `${key}=${value}`.split('\n'))
@@ -75,7 +75,7 @@ class Jaxpr {
   }
 }
 
-/** An expression with the arrays that it stands on, which are its first parameters. */
+/** An expression with its constant arrays, which are bound to its first parameters. */
 class ClosedJaxpr {
   constructor (jaxpr, consts) {
     this.jaxpr = jaxpr
@@ -95,11 +95,11 @@ class ClosedJaxpr {
   }
 }
 
-/** The statements of an expression's text, by the names of their results. */
+/** Parses the text of an expression: { binders, statements, outs }. */
 function parsed (text) {
   const [, consts, parameters, body, outs] = /^\{ lambda ?(.*?) ?; ?(.*?)\. let\n([^]*?)  in \((.*)\) \}$/.exec(text.trim())
   const binders = `${consts} ${parameters}`.trim().split(/ +/).filter((item) => item !== '').map((item) => item.split(':'))
-  // The bodies of loops are not written.
+  // The bodies of loops are not printed.
   const lines = body.replace(/ \{\n {6}lambda[^]*?\n {4}\}/g, '').split('\n').filter((line) => line.trim() !== '')
   const statements = lines.map((line) => {
     const [, name, type = 'loop[]', op, arg, inputs] = /^ *(\w+)(?::(\S+))? = ([^\s[]+)(?:\[(.*?)\])? ?(.*)$/.exec(line)
@@ -109,7 +109,7 @@ function parsed (text) {
   return shaped({ binders, statements, outs: outs.split(/,? +/).filter((item) => item !== '') }, nConsts)
 }
 
-/** Memory has one axis: constants that are only reshaped have the shape that they get. */
+/** Constants are one-dimensional memory in the graph: one that is only reshaped gets the type of the reshape, which is dropped. */
 function shaped ({ binders, statements, outs }, nConsts) {
   const used = statements.flatMap(({ inputs }) => inputs).concat(outs)
   for (const binder of binders.slice(0, nConsts)) {
@@ -126,8 +126,8 @@ const isLiteral = (text, value) => isNumber(text) && number(text) === value
 const isNumber = (text) => /^(-?inf|nan|true|false|-?\d.*)$/.test(text)
 
 /**
- * The statements of an expression with calls of compiled functions, whose inputs and results are its last outputs: a call stands behind
- * what it takes and before what takes its results.
+ * Inserts the calls of compiled functions as statements of op jit: their inputs and results are the outputs of the expression behind the
+ * first size ones. Statements are sorted so that each comes after the statements of its inputs.
  */
 function withCalls ({ binders, statements, outs }, size, calls) {
   const by = new Map(statements.map((s) => [s.name, s]))
@@ -149,18 +149,18 @@ function withCalls ({ binders, statements, outs }, size, calls) {
   return { binders: binders.filter(([name]) => by.get(name)?.op !== 'jit'), statements: [...found], outs: outs.slice(0, size) }
 }
 
-/** The sizes that others are broadcast to. */
+/** The shape to which shapes broadcast. */
 function joint (shapes) {
   const ndim = Math.max(...shapes.map((shape) => shape.length))
   return Array.from({ length: ndim }, (_, i) => shapes.map((shape) => shape[i - ndim + shape.length] ?? '1').find((n) => n !== '1') ?? '1')
 }
 
-/** The text of an expression of func as the expression that jax-js would print; it has so many results, and calls of compiled functions. */
+/** Converts the text of an expression of func, with size results and calls of compiled functions, to the Jaxpr that jax-js would print. */
 function jaxprOf (text, size, calls) {
   const { binders, statements, outs } = withCalls(parsed(text), size, calls)
   const by = new Map(statements.map((s) => [s.name, s]))
   const types = new Map([...binders, ...statements.flatMap((s) => s.outputs ?? [s]).map((s) => [s.name, s.type])])
-  /** What stands for a name: another name or a number. */
+  /** Replacements of names: by another name or a number. */
   const stand = new Map()
   const resolved = (name) => {
     let at = name
@@ -169,7 +169,7 @@ function jaxprOf (text, size, calls) {
   }
   const sizes = (name) => dimsOf(types.get(name) ?? '[]')
   const large = (list) => list.filter((n) => n !== '1')
-  /** Whether a statement only adds, takes away or moves axes of size 1. */
+  /** Whether a statement only adds, removes or moves axes of size 1. */
   const movesOnes = ({ name, op, arg, inputs: [from] }) => {
     const before = sizes(from)
     if (op === 'permute') {
@@ -178,7 +178,7 @@ function jaxprOf (text, size, calls) {
     }
     return op === 'reshape' && by.get(from)?.op !== 'reduce_axis' && String(large(before)) === String(large(sizes(name)))
   }
-  /** An operand before it was broadcast: what has its sizes but for ones in front. */
+  /** The operand from which an operand was broadcast, if its shape broadcasts to shape implicitly (leading ones are dropped). */
   const unbroadcast = (name, shape) => {
     const whole = resolved(name)
     const top = by.get(whole)?.op === 'expand' ? resolved(by.get(whole).inputs[0]) : whole
@@ -195,7 +195,7 @@ function jaxprOf (text, size, calls) {
     const own = sizes(name)
     return own.every((n, i) => n === '1' || n === shape[shape.length - own.length + i])
   }
-  /** Names of what is read by other operations than of elements. */
+  /** Names that something other than an elementwise operation reads. */
   const whole = new Set([...outs, ...statements.filter(({ op }) => !ELEMENTWISE.has(op)).flatMap(({ inputs }) => inputs)])
   const rewritten = []
   for (const s of statements) {
@@ -206,7 +206,7 @@ function jaxprOf (text, size, calls) {
       const isSummed = s.op === 'mul' && statements.some(({ op, inputs: [of] }) => op === 'reduce_axis' && of === s.name)
       const isDot = isSummed && String(large(own.split(','))) === String(large(sizes(s.name)))
       const isLess = own !== String(sizes(s.name)) && !isDot
-      // Functions of what is broadcast are computed before, unless the whole is needed.
+      // Elementwise operations move before the broadcast of their operands, unless the result is needed at full size.
       if (!isLess || !whole.has(s.name) || given !== String(sizes(s.name))) {
         inputs = narrow
         if (isLess) types.set(s.name, s.type = s.type.replace(/\[.*/, `[${own}]`))
@@ -219,7 +219,7 @@ function jaxprOf (text, size, calls) {
   return built(binders, list, outs.map(resolved), types)
 }
 
-/** Patterns of several statements that are one, or of one that is several. */
+/** Peephole rewriting: several statements become one, or one becomes several, as jax-js prints them. */
 function simplify (list, types, stand) {
   const by = new Map(list.map((s) => [s.name, s]))
   const drop = new Set()
@@ -239,7 +239,7 @@ function simplify (list, types, stand) {
       Object.assign(s, { op: 'dot', arg: undefined, inputs: from.inputs })
       drop.add(from.name)
     } else if (s.op === 'reshape' && from?.op === 'reduce_axis' && !from.isReduced && once(from.name) && s.arg === without(from)) {
-      // The axes that a reduction leaves as ones go at once.
+      // A reshape that drops the axes of size 1 of a reduction is merged into the reduction.
       Object.assign(s, { op: 'reduce_axis', arg: from.arg, inputs: from.inputs, isReduced: true })
       drop.add(from.name)
       const product = by.get(s.inputs[0])
@@ -274,16 +274,16 @@ function simplify (list, types, stand) {
   keptAxes(list)
 }
 
-/** The operand of what changes nothing: of a product by 1 or of a sum with 0. */
+/** The operand of a statement that is an identity: x * 1, x + 0 or contiguous; undefined otherwise. */
 function unit ({ op, inputs, type, arg }, types) {
   if (op === 'contiguous') return inputs[0]
   if (!['mul', 'add'].includes(op) || arg !== undefined && arg !== '') return undefined
   return inputs.find((name, i) => isLiteral(inputs[1 - i], op === 'mul' ? 1 : 0) && types.get(name) === type)
 }
 
-/** What changes a statement, and those before it, to what jax-js writes for the same; true where it did. */
+/** Rewritings of a statement and the statements of its inputs to what jax-js prints; a truthy result means that one was applied. */
 const PATTERNS = [
-  // The extremes of negated elements.
+  // -max(-x) is min(x), also with not in place of the negations.
   (s, by, { drop, once }) => {
     const top = by.get(s.inputs[0])
     const inner = by.get(top?.inputs[0])
@@ -292,7 +292,7 @@ const PATTERNS = [
     Object.assign(s, { ...top, name: s.name, type: s.type, arg: top.arg.replace('max', 'min'), inputs: inner.inputs })
     return drop.add(top.name).add(inner.name)
   },
-  // Magnitudes.
+  // abs(x).
   (s, by, { once }) => {
     const [less, x, other] = s.inputs.map((name, i) => i === 1 ? name : by.get(name))
     const [zero, negative] = [by.get(other?.inputs[0]), by.get(other?.inputs[2])]
@@ -303,7 +303,7 @@ const PATTERNS = [
     Object.assign(other, { op: 'mul', inputs: [x, '-1'] })
     return Object.assign(s, { inputs: [less.name, other.name, x] })
   },
-  // What is finite, else 0: jax-js has no such guard.
+  // where(isfinite(x), x, 0) becomes x: jax-js has no such guard.
   (s, by, { stand }) => {
     const [less, x] = [by.get(s.inputs[0]), s.inputs[1]]
     if (s.op !== 'where' || !isLiteral(s.inputs[2], 0) || less?.op !== 'cmplt' || less.inputs[1] !== 'inf') return false
@@ -311,7 +311,7 @@ const PATTERNS = [
     if (size?.op !== 'where' || size.inputs[2] !== x) return false
     return stand.set(s.name, x)
   },
-  // log(1 + exp(x)) as it is computed without overflow.
+  // max(x, 0) + log(1 + exp(-|x|)), which does not overflow, is log(1 + exp(x)).
   (s, by, { once }) => {
     const [top, rest] = s.inputs.map((name) => by.get(name))
     const is = s.op === 'add' && top?.op === 'max' && isLiteral(top.inputs[1], 0) && rest?.op === 'log(1+e^-|x|)'
@@ -320,21 +320,21 @@ const PATTERNS = [
     Object.assign(rest, { op: 'add', inputs: [top.name, '1'] })
     return Object.assign(s, { op: 'log', inputs: [rest.name] })
   },
-  // Remainders by a number.
+  // x - trunc(x / n) * n, the remainder by a number.
   (s, by) => {
     const chain = [s]
     for (let i = 0; i < 5; i++) chain.push(by.get(chain[i]?.inputs[i === 0 ? 1 : 0]))
     if (chain.map((at) => at?.op).join(' ') !== 'add neg mul detach trunc mul' || chain[5].inputs[0] !== s.inputs[0]) return false
     return isNumber(chain[2].inputs[1]) && Object.assign(s, { op: 'mod', inputs: [s.inputs[0], chain[2].inputs[1]] })
   },
-  // Indices that count from the end are no operations.
+  // take without the where that maps negative indices, which count from the end.
   (s, by) => {
     const index = by.get(s.inputs[1])
     if (s.op !== 'take' || index?.op !== 'where' || !/^\d+$/.test(s.arg)) return false
     s.params = { axis: s.arg, outDim: s.arg, uniqueIndices: false }
     return Object.assign(s, { op: 'gather', inputs: [s.inputs[0], index.inputs[2]] })
   },
-  // The right operand of a product is transposed before it gets axes of ones.
+  // The right operand of a product is transposed before axes of size 1 are inserted, not after.
   (s, by, { list, once, types }) => {
     const [left, turned] = s.inputs.map((name) => by.get(name))
     const given = by.get(turned?.inputs[0])
@@ -353,7 +353,7 @@ const PATTERNS = [
     }
     return true
   },
-  // Axes of ones that are broadcast are no operation of their own.
+  // A reshape that inserts axes of size 1 is merged into the broadcast of these axes.
   (s, by, { drop, once, types }) => {
     const ones = by.get(s.inputs[0])
     if (s.op !== 'expand' || ones?.op !== 'reshape' || !once(ones.name)) return false
@@ -365,7 +365,7 @@ const PATTERNS = [
   }
 ]
 
-/** The arrays and the axis of a sum of arrays that are padded to stand one behind the other; null if it is another sum. */
+/** { inputs, arg: axis } of a sum of disjointly padded arrays, which is a concatenation; null for any other sum. */
 function concatenated (sum, by, types) {
   const partsOf = (s) => s?.op === 'add' && s.arg === 'disjoint' ? s.inputs.flatMap((name) => partsOf(by.get(name))) : [s]
   const parts = partsOf(sum)
@@ -384,7 +384,7 @@ function concatenated (sum, by, types) {
   return end === total ? { arg: String(axis), inputs: parts.map(({ inputs }) => inputs[0]) } : null
 }
 
-/** Reductions that leave axes as ones are followed by a reshape. */
+/** Writes a reduction that keeps its axes with size 1 as a reduction that drops them, followed by a reshape. */
 function keptAxes (list) {
   for (let i = list.length - 1; i >= 0; i--) {
     const { name, type, op, arg, isReduced } = list[i]
@@ -396,13 +396,13 @@ function keptAxes (list) {
   }
 }
 
-/** The axes of a reduction, and its sizes without these. */
+/** The axes of a reduction, and the shape of its result without them. */
 const axesOf = (arg) => /\((.*)\)$/.exec(arg)[1].split(',').filter((axis) => axis !== '').map(Number)
 const without = ({ type, arg }) => String(dimsOf(type).filter((_, axis) => !axesOf(arg).includes(axis)))
 
 const isLast = (arg, type) => Number(/\((\d+)\)/.exec(arg)[1]) === type.split(',').length - 1
 
-/** The parameters of a statement as jax-js names them. */
+/** The parameters of a statement under jax-js's names. */
 function paramsOf ({ op, arg, type, inputs }, types) {
   switch (op) {
     case 'reduce_axis': {
@@ -428,7 +428,7 @@ function paramsOf ({ op, arg, type, inputs }, types) {
 
 const nameOf = ({ op }) => op === 'reduce_axis' ? 'reduce' : COMPARES[op] !== undefined ? 'compare' : NAMES[op] ?? op
 
-/** The statements that results need. */
+/** The statements on which the results depend. */
 function needed (statements, outs) {
   const names = new Set(outs)
   return statements.reverse().filter((s) => {
@@ -456,7 +456,7 @@ function built (binders, statements, outs, types) {
   return new Jaxpr(inBinders, eqns, outs.map(atom))
 }
 
-/** The expression that is made to be printed: how deep its function is traced, and the calls of compiled functions in it; null for none. */
+/** printing is null, or { depth: the tracing depth of the function being printed, calls: the calls of compiled functions in it }. */
 const state = { printing: null }
 
 module.exports = { ClosedJaxpr, Jaxpr, jaxprOf, state }

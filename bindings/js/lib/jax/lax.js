@@ -35,7 +35,7 @@ const convolution = strided((lhs, rhs, strides, padding, { lhsDilation, rhsDilat
 
 const flatten = (padding) => Array.isArray(padding) ? padding.flat() : padding
 
-/** Padding that keeps sizes: of an odd amount the greater half is in front. */
+/** Padding SAME_LOWER, which keeps sizes: the greater half of an odd amount is in front. */
 function lowerPadding (lhs, rhs, strides, lhsDilation = [], rhsDilation = []) {
   return shapeOf(lhs).slice(2).map((n, i) => {
     const size = (n - 1) * (lhsDilation[i] ?? 1) + 1
@@ -45,13 +45,13 @@ function lowerPadding (lhs, rhs, strides, lhsDilation = [], rhsDilation = []) {
   }).flat()
 }
 
-/** The padding of a dilated image for that of the convolution that is transposed. */
+/** The padding of a transposed convolution, as padding of the dilated image. */
 function transposedPadding (padding, rhs, rhsDilation = []) {
   if (!Array.isArray(padding)) return padding
   return padding.flatMap((ends, i) => ends.map((n) => (shapeOf(rhs)[i + 2] - 1) * (rhsDilation[i] ?? 1) - n))
 }
 
-/** The settings that are given. */
+/** Settings without those that are undefined. */
 const given = (settings) => Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined))
 
 const own = defineAll({
@@ -77,7 +77,7 @@ const own = defineAll({
   }
 })
 
-/** A function of windows, each of which it gets as an array; they begin at each place unless windowStrides says how far apart they are. */
+/** Applies computation to each window, given as an array. Windows begin windowStrides elements apart, by default 1. */
 function reduceWindow (operand, computation, windowDimensions, windowStrides) {
   if (typeof computation !== 'function') throw new TypeError(`reduceWindow: computation: ${show(computation)}, expected a function`)
   return call(() => {
@@ -97,7 +97,7 @@ function reduceWindow (operand, computation, windowDimensions, windowStrides) {
   })
 }
 
-/** What works with functions of arrays. */
+/** Functions of func that take functions of arrays. */
 const CONTROL = ['scan', 'whileLoop', 'foriLoop', 'map', 'cond', 'switch', 'associativeScan']
 const table = { ...own, reduceWindow }
 for (const name of Object.keys(X).filter((key) => table[key] === undefined)) {

@@ -86,14 +86,14 @@ const laxLinalg = defineAll({
   }
 })
 
-/** The factors in one matrix, the rows that were exchanged, and the order of rows. */
+/** LU decomposition: [both factors packed in one matrix, pivots, row permutation]. */
 function luOf (x) {
   const [permutation, lower, upper] = L.lu(x)
   const [m, n, k] = [...shapeOf(x).slice(-2), shapeOf(lower).at(-1)]
   return [N.tril(lower, -1).pad([0, n - k, 0, 0]).add(upper.pad([0, 0, 0, m - k])), pivotsOf(permutation, k), permutation]
 }
 
-/** The exchanges that make a permutation: the i-th one exchanges row i with a later one. */
+/** The pivots of a row permutation: exchanging rows i and pivots[i] for i = 0, 1, … yields it. */
 function pivotsOf (permutation, k) {
   const places = N.cumulativeSum(permutation.onesLike(), { axis: -1 }).sub(1).cast('int32')
   const part = (x, i) => x.getitem('...', { start: i, stop: i + 1 })
@@ -107,7 +107,7 @@ function pivotsOf (permutation, k) {
   return found.length === 0 ? permutation.getitem('...', { start: 0, stop: 0 }) : N.concat(found, -1)
 }
 
-/** What numpy and scipy have besides. */
+/** Functions of linalg that numpy and scipy have and jax-js lacks. */
 const others = Object.fromEntries(Object.keys(L).filter((name) => linalg[name] === undefined)
   .map((name) => [name, liftedOperation(name, L[name])]))
 

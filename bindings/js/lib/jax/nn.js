@@ -10,7 +10,7 @@ const { constant, define, defineAll, floating, kept, liftedOperation, promoted, 
 
 const unary = (f) => (x) => f(floating(x))
 
-/** Operands of one floating type; the second may be a number. */
+/** Wraps f so that its two operands have one floating type; the second may be a number. */
 const both = (f) => (x, a) => {
   const [p, q] = promoted([x, a])
   return f(floating(p), q)
@@ -80,7 +80,7 @@ const elementwise = {
   })
 }
 
-/** Whether nothing is reduced, along no axes. */
+/** Whether a reduction is a no-op: over an empty list of axes, or over all axes of a scalar. */
 const isWhole = (x, axis) => (axis ?? shapeOf(x)).length === 0
 
 const reductions = {
@@ -98,7 +98,7 @@ const reductions = {
   }
 }
 
-/** null is all axes here, undefined the last one. */
+/** axis null stands for all axes, undefined for the last one. */
 const standardize = define('standardize(x:x, axis!, options?:o)', (given, axis = -1, { mean, variance, epsilon = 1e-5 } = {}) => {
   const x = floating(given)
   const m = mean ?? N.mean(x, { axis, keepdims: true })
@@ -106,12 +106,12 @@ const standardize = define('standardize(x:x, axis!, options?:o)', (given, axis =
   return kept(given, isWhole(given, axis), x.sub(m).div((v instanceof Base ? v : constant(v)).add(epsilon).sqrt()))
 })
 
-/** Where positions along an axis are before the lengths of each row of a batch. */
+/** A mask of the positions along an axis that are less than the length of their row in the batch. */
 function before (lengths, n, shape) {
   return Tensor.arange(n, { dtype: 'int32' }).reshape(shape).lt(lengths.reshape([-1, 1, 1, 1]))
 }
 
-/** Which keys each query sees; null for all of them. */
+/** The attention mask: which keys each query attends to; null for all. */
 function visible ({ mask, isCausal, querySeqLengths, keyValueSeqLengths, localWindowSize }, queries, keys) {
   const found = mask === undefined ? [] : [mask]
   const [q, k] = [Tensor.arange(queries, { dtype: 'int32' }).unsqueeze(-1), Tensor.arange(keys, { dtype: 'int32' })]

@@ -42,7 +42,7 @@ const BINARY = 'add multiply divide floorDivide remainder fmod maximum minimum f
 const unary = Object.fromEntries(UNARY.split(' ').map((name) => [`${name}(x:x)`, (x) => N[name](x)]))
 const binary = Object.fromEntries(BINARY.split(' ').map((name) => [`${name}(x:n, y:n)`, (x, y) => N[name](...promoted([x, y]))]))
 
-/** Whole powers of ten as they round: 0.1 is no number of floats. */
+/** Rounding to decimals scales by integer powers of ten: 0.1 is not a floating-point number. */
 function rounded (x, decimals = 0) {
   if (decimals === 0 || (!isFloat(x) && decimals > 0)) return isFloat(x) ? N.round(x) : x.cast(describe(x).dtype.name)
   const scale = 10 ** Math.abs(decimals)
@@ -94,13 +94,13 @@ const truth = (x) => describe(x).dtype === types.bool ? x : x.ne(0)
 
 const reduction = (f, isKept = () => false) => (a, axis, { keepdims = false } = {}) =>
   kept(a, (axis ?? shapeOf(a)).length === 0 && isKept(a), f(a, { axis: axis ?? null, keepdims }))
-/** Those that change nothing where no axis is reduced, some of them only if nothing is NaN. */
+/** Reductions that are the identity if no axis is reduced; the NAN_FOLDS only for types without NaN. */
 const FOLDS = 'sum prod max min any all'
 const NAN_FOLDS = 'nansum nanprod nanmax nanmin'
 const REDUCTIONS = 'mean ptp countNonzero nanmean median nanmedian'
 const POSITIONS = 'argmax argmin nanargmax nanargmin'
 
-/** Moments about a mean that may be given. */
+/** The variance, about the given mean if there is one. */
 function variance (x, axis, { mean, correction = 0, keepdims = false } = {}) {
   if (mean === undefined) return N.var_(x, { axis: axis ?? null, correction, keepdims })
   const off = floating(x).sub(mean)
@@ -108,7 +108,7 @@ function variance (x, axis, { mean, correction = 0, keepdims = false } = {}) {
   return sum.div(sizeOf(off) / Math.max(1, sizeOf(sum)) - correction)
 }
 
-/** Sums from the beginning; without an axis those of the flattened array. */
+/** A cumulative operation along an axis; without an axis it works on the flattened array. */
 const scan = (f) => (a, axis, { includeInitial = false } = {}) =>
   kept(a, axis != null && sizeOf(a) === 0, axis == null ? f(a.flatten(), 0) : f(a, { axis, includeInitial }))
 const cumulative = (f, who) => (a, { axis, includeInitial = false } = {}) => {
@@ -117,7 +117,7 @@ const cumulative = (f, who) => (a, { axis, includeInitial = false } = {}) => {
   return kept(a, sizeOf(a) === 0, f(axis == null ? N.ravel(a) : a, { axis: axis ?? 0, includeInitial }))
 }
 
-/** Weights of an average as the shape of what they weigh. */
+/** The weighted average; the mean if there are no weights. */
 function average (a, axis, { weights, keepdims = false } = {}) {
   if (weights === undefined) return N.mean(a, { axis: axis ?? null, keepdims })
   const [x, w] = [floating(a), floating(tensorOf(weights))]
@@ -174,7 +174,7 @@ const reductions = {
 
 // Shapes.
 
-/** The parts of an array; sections may be uneven if that is said. */
+/** Splits an array along an axis; sections may differ in size if uneven is true. */
 function parts (who, a, indicesOrSections, axis, uneven) {
   const at = axisOf(axis, shapeOf(a).length, who)
   const size = shapeOf(a)[at]
@@ -198,7 +198,7 @@ const splitAt = (who, least, axis) => [`${who}(a:x, indicesOrSections)`, (a, by)
   return parts(who, a, by, axis(shapeOf(a).length), false)
 }]
 
-/** A shape with at least some dimensions. */
+/** An array reshaped to at least n dimensions. */
 const atLeast = (x, n, pad) => {
   const shape = shapeOf(x)
   return shape.length >= n ? x : x.reshape(pad(shape, n - shape.length))
@@ -243,7 +243,7 @@ function broadcastShapes (...shapes) {
 
 const gridOf = (n, shape, axis) => Tensor.arange(n, { dtype: 'int32' }).reshape(shape.map((_, i) => i === axis ? n : 1))
 
-/** A matrix with the elements of a vector on a diagonal. */
+/** A matrix with the elements of a vector on the k-th diagonal. */
 function diagonalMatrix (v, k) {
   const n = sizeOf(v)
   const at = Math.abs(k)
@@ -310,7 +310,7 @@ const whole = (x) => describe(x).dtype.isInt ? x : x.cast('int32')
 
 // Products and polynomials.
 
-/** einsum of texts or of arrays and the numbers of their axes. */
+/** einsum in both forms: a formula and arrays, or arrays each followed by the numbers of its axes. */
 function einsum (...args) {
   let [formula, ...operands] = args
   if (typeof formula !== 'string') {
@@ -381,9 +381,9 @@ function crossed (x, y, axis) {
 
 // New arrays.
 
-/** A new tensor where it is to live. */
+/** A new tensor as an array on a device. */
 function placed (tensor, device, weak = false, number = null) {
-  // Arrays are constants of expressions.
+  // In a printed expression a new array is a constant, so it is computed first.
   if (state.printing?.depth === expressed() && shapeOf(tensor).length > 0) tensor.realize()
   const made = new JaxArray(tensor, weak, number)
   if (device === undefined) return made
@@ -417,7 +417,7 @@ function array (values, { shape, dtype, device } = {}) {
   }
   let tensor
   if (values instanceof JaxArray) tensor = call(() => take(values)._tensor.cast(type ?? values.dtype))
-  // Numbers are constants of functions that are traced.
+  // In a traced function a number becomes a constant of the graph.
   else if (isNumber(values) && expressed()) tensor = constant(values, types[type])
   else if (ArrayBuffer.isView(values)) tensor = new Tensor(values.slice(), options)
   else if (isNumber(values) || Array.isArray(values) || isComplex(values)) tensor = call(() => listed(values, 'array: values', options))
@@ -436,7 +436,7 @@ function filled (who, shape, value, dtype, device) {
   }
   if (!isNumber(value)) throw new TypeError(`${who}: fillValue: ${show(value)}, expected a number, a boolean or an array`)
   const type = dtype === undefined ? (typeof value === 'boolean' ? 'bool' : 'float32') : typeNamed(dtype, who).name
-  // A scalar without a type is as weak as its number.
+  // A scalar of a number without a dtype is weakly typed, as the number is.
   const weak = dtype === undefined && typeof value === 'number' && shape.length === 0
   return placed(Tensor.full(sizes(shape, who), value, { dtype: type }), device, weak, weak ? value : null)
 }
@@ -448,7 +448,7 @@ const like = (who, a, value, { dtype, shape, device } = {}) => call(() => {
   return Object.assign(made, { _weak: dtype === undefined && isWeak(x) })
 })
 
-/** Numbers of a range, which are computed as double precision. */
+/** num values at(i), computed in double precision. */
 function spaced (who, num, at, dtype = 'float32', device) {
   needCount(who, 'num', num)
   return placed(new Tensor(Float64Array.from({ length: num }, (_, i) => at(i)), { dtype: typeNamed(dtype, who).name }), device)
@@ -481,7 +481,7 @@ function arange (start, stop, step = 1, { dtype, device } = {}) {
   }
   if (step === 0) throw new RangeError('arange: step: 0, expected another number')
   const type = typeNamed(dtype ?? ([from, to, step].every(Number.isInteger) ? 'int32' : 'float32'), 'arange').name
-  // Integers have the distance of the first two, as in NumPy.
+  // For integer types the step is that between the first two truncated values, as in NumPy.
   const first = Math.trunc(from)
   if (Number.isInteger(from) && Number.isInteger(step) || type.startsWith('float')) {
     return placed(Tensor.arange(to, { start: from, step, dtype: type }), device)
@@ -490,7 +490,7 @@ function arange (start, stop, step = 1, { dtype, device } = {}) {
   return placed(count.mul(Math.trunc(from + step) - first).add(first).cast(type), device)
 }
 
-/** Without a type it is as weak as the number 1. */
+/** Without a dtype the result is weakly typed, as the number 1 is. */
 function eye (numRows, numCols = numRows, { dtype, device } = {}) {
   const type = typeNamed(dtype ?? 'float32', 'eye').name
   return placed(Tensor.eye(numRows, numCols, { dtype: type }), device, dtype === undefined, dtype === undefined ? 1 : null)
@@ -565,7 +565,7 @@ const makers = {
   }))
 }
 
-// What arrays are, and comparisons of whole arrays.
+// Properties of arrays, and comparisons of whole arrays.
 
 const peek = (x, what) => x instanceof JaxArray ? alive(x) : arrayLike(x, what)
 const facts = {
@@ -598,7 +598,7 @@ const facts = {
   }))
 }
 
-/** Functions that call what users write. */
+/** Functions that call a function of the user. */
 const callers = {
   applyAlongAxis: creation('applyAlongAxis', (f, axis, x) => call(() => {
     const given = tensorOf(arrayLike(x, 'applyAlongAxis: x'))
@@ -653,13 +653,13 @@ const ALIASES = {
 const table = { ...defineAll({ ...elementwise, ...reductions, ...shapes, ...products, ...comparisons }), ...makers, ...facts, ...callers }
 for (const [name, other] of Object.entries(ALIASES)) table[name] = table[other]
 
-/** What jax.numpy has and jax-js lacks: the functions of the namespace numpy, on arrays. */
+/** Functions that jax.numpy has and jax-js lacks: those of the namespace numpy, on arrays. */
 const others = Object.fromEntries(Object.keys(N).filter((name) => table[name] === undefined)
   .map((name) => [name, liftedOperation(name, N[name])]))
 
 // Methods.
 
-/** Numbers, bounds in lists, null and arrays as an index expression of tensors. */
+/** Converts an index item (a number, a list of bounds, null or an array) to one for tensors. */
 function indexOf (item) {
   if (typeof item === 'number' || item === null) return item
   if (item instanceof JaxArray) {
@@ -683,7 +683,7 @@ for (const [own, name] of Object.entries({
   flatten: 'ravel', ravel: 'ravel', sort: 'sort', argsort: 'argsort'
 })) JaxArray.prototype[own] = method(name)
 
-/** Bounds are positions of the axis, or its end, and in order. */
+/** Checks that bounds are in order and within [0, size]. */
 function needBounds (bounds, size) {
   const ends = bounds.map((at) => at < 0 ? at + size : at)
   const wrong = bounds.find((_, i) => !(ends[i] >= 0 && ends[i] <= size))

@@ -8,7 +8,7 @@ const { define, defineAll, liftedOperation } = require('./call.js')
 
 const sizes = (shape) => shape === undefined ? [] : shape
 
-/** Functions of a key, of parameters that are like arrays, and of a shape. */
+/** Wraps a sampler: a function of a key, of array-like parameters, and of a shape. */
 const sampler = (name, parameters = [], defaults = {}) => {
   const list = ['key:x', ...parameters.map((p) => `${p}${p in defaults ? '?' : ''}:x`), 'shape?']
   return [name, define(`${name}(${list.join(', ')})`, (key, ...rest) => {
@@ -57,7 +57,7 @@ const others = defineAll({
   }
 })
 
-/** A number of things to choose from, or the things. */
+/** The population to choose from: an array, or the number n for 0 … n - 1. */
 const population = (x) => describe(x).shape.length > 0 ? x : Number(x.item())
 
 const table = { ...samplers, ...others }

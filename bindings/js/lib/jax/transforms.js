@@ -15,12 +15,12 @@ const { flatten, unflatten } = require('./tree.js')
 const { ClosedJaxpr, jaxprOf, state } = require('./jaxpr.js')
 const { traced } = require('./debug.js')
 
-/** A tree with other leaves: arrays, numbers and tensors are leaves, and so is all but lists and plain objects. */
+/** Maps the leaves of a tree. Everything except lists and plain objects is a leaf. */
 function mapped (tree, f) {
   if (tree instanceof JaxArray) return f(tree)
   if (Array.isArray(tree)) return tree.map((item) => mapped(item, f))
   if (isOptions(tree)) {
-    // Leaves are in the order of func, which sorts keys; objects keep their own.
+    // f is called in the order of sorted keys, as in func; the result keeps the object's own order.
     const keys = Object.keys(tree)
     const items = new Map(keys.slice().sort().map((key) => [key, mapped(tree[key], f)]))
     return Object.fromEntries(keys.map((key) => [key, items.get(key)]))
@@ -36,7 +36,7 @@ function leavesOf (tree) {
   return found
 }
 
-/** Trees of arguments as trees of tensors, and which of their leaves are weakly typed. */
+/** [trees of arguments with tensors in place of arrays, a flag for each leaf: whether it is weakly typed]. */
 function lowered (args) {
   const weak = []
   const trees = mapped(args, (leaf) => {
@@ -46,13 +46,13 @@ function lowered (args) {
   return [trees, weak]
 }
 
-/** Whether results are weakly typed, in their order; a function says so when it is traced. */
+/** A flag for each leaf of a result: whether it is weakly typed. It is known once the function was traced. */
 class Weak {
   constructor () {
     this.flags = []
   }
 
-  /** A function of arrays as one of tensors. */
+  /** Turns a function of arrays into one of tensors, which records the flags of its results. */
   traced (f, weak) {
     return (...trees) => {
       let i = 0
@@ -69,7 +69,7 @@ class Weak {
     }
   }
 
-  /** Results as arrays. */
+  /** Wraps the tensors of a result as arrays, weakly typed as flags say. */
   arrays (tree, flags = this.flags) {
     let i = 0
     return mapped(tree, (leaf) => {
@@ -83,7 +83,7 @@ function needFunction (who, f) {
   if (typeof f !== 'function') throw new TypeError(`${who}: f: ${show(f)}, expected a function`)
 }
 
-/** Calls a function of func, whose errors about trees and types are TypeErrors here. */
+/** Calls a function of func; PolygradErrors about trees and types become TypeErrors. */
 function typed (who, body) {
   try {
     return body()
@@ -92,7 +92,7 @@ function typed (who, body) {
   }
 }
 
-/** A function of arguments by a transformation of a function of tensors; result makes arrays of what it gives. */
+/** Applies a transformation of func to a function of arrays; result wraps what the transformed function returns. */
 function transformed (who, f, transform, result = (weak, found) => weak.arrays(found)) {
   needFunction(who, f)
   return (...args) => call(() => {
@@ -106,7 +106,7 @@ const isFlag = (who, hasAux) => {
   if (typeof hasAux !== 'boolean') throw new TypeError(`${who}: hasAux: ${show(hasAux)}, expected true or false`)
 }
 
-/** Gradients as arrays, weakly typed where their arguments are. */
+/** Gradients as arrays, each weakly typed if its argument is. */
 function gradients (found, argnums, args) {
   const of = (n) => leavesOf(args.at(n)).map(isWeakLeaf)
   return new Weak().arrays(found, Array.isArray(argnums) ? argnums.flatMap(of) : of(argnums ?? 0))
@@ -130,10 +130,10 @@ const needTrees = (who, name, trees) => {
   if (!Array.isArray(trees)) throw new TypeError(`${who}: ${name}: ${show(trees)}, expected an array with one tree for each argument`)
 }
 
-/** A function that somebody calls later, with dispose as jax-js has it: what it holds goes when nobody refers to it. */
+/** Adds the dispose method that jax-js's functions have; calling it is optional, since a garbage-collected function frees what it holds. */
 const owned = (f, dispose = () => {}) => Object.assign(f, { dispose })
 
-/** A function of trees of cotangents or tangents. */
+/** A function of arrays that is returned to the user, from one of trees of tensors: a pullback or a differential. */
 const later = (who, f, dispose) => owned(
   (...args) => call(() => wrapped(typed(who, () => f(...lowered(args)[0])), false)), dispose)
 
@@ -147,7 +147,7 @@ function jvp (f, primals, tangents, { hasAux = false } = {}) {
     const [directions, given] = lowered(tangents)
     const weak = new Weak()
     const found = typed('jvp', () => func.jvp(weak.traced(f, flags), trees, directions, { hasAux }))
-    // Changes are weakly typed where values are, if the tangents are.
+    // A tangent of the result is weakly typed if the value is and all given tangents are.
     const own = weak.flags.slice(0, leavesOf(found[0]).length)
     return weak.arrays(found, [...own, ...own.map((flag) => flag && given.every(Boolean)), ...weak.flags.slice(own.length)])
   })
@@ -167,7 +167,7 @@ function linearized (who, f, primals, hasAux) {
       return kept.at(-1)
     })
     const [value, change, ...aux] = typed(who, () => func[who](weak.traced(f, flags), own, { hasAux }))
-    // The derivative needs the value too, whatever becomes of its array.
+    // The derivative needs the value, also after the user has freed its array: the array gets a handle of its own.
     const result = mapped(value, retained)
     return [weak.arrays(result), later(who, change, () => kept.forEach((tensor) => tensor.dispose())), ...wrapped(aux, false)]
   })
@@ -193,9 +193,9 @@ function jit (f, { staticArgnums = [] } = {}) {
   needFunction('jit', f)
   const name = f.name || 'closure'
   const weak = new Weak()
-  /** The weak types of the results of programs. */
+  /** The weak-type flags of results, by program. */
   const known = new WeakMap()
-  // Which leaves are weakly typed is an argument by which programs are distinguished.
+  // The weak-type flags of the arguments are a static argument, so that different flags get different programs.
   const compiled = func.jit((kind, ...trees) => traced(name, () => weak.traced(f, [...kind].map((flag) => flag === '1'))(...trees)), {
     staticArgnums: [0, ...staticArgnums.map((n) => n < 0 ? n : n + 1)]
   })
@@ -206,7 +206,7 @@ function jit (f, { staticArgnums = [] } = {}) {
     const kind = flags.map((flag) => flag ? '1' : '0').join('')
     if (state.printing?.depth === expressed() && fixed.length === 0) return printedCall(name, f, [trees, flags])
     const given = fixed.length === 0 ? trees : trees.map((tree, i) => fixed.includes(i) ? args[i] : tree)
-    // Inside of another function there is no program.
+    // Inside of another traced function no program is run.
     if (expressed() || tracing()) return weak.arrays(typed('jit', () => compiled(kind, ...given)))
     const [program, found] = typed('jit', () => ran([kind, ...given]))
     if (!known.has(program)) known.set(program, weak.flags)
@@ -216,7 +216,7 @@ function jit (f, { staticArgnums = [] } = {}) {
   return owned(run, () => compiled.clearCache())
 }
 
-/** The expression of a function, the structure of its results, and which of them are weakly typed. */
+/** The Jaxpr of a function, the structure of its result, and the weak-type flags of the leaves. */
 function printed (f, [trees, flags]) {
   const before = state.printing
   const calls = []
@@ -226,7 +226,7 @@ function printed (f, [trees, flags]) {
   const express = weak.traced((...given) => {
     const [leaves, structure] = flatten(f(...given))
     treedef = structure
-    // What calls take and give follows the results.
+    // The inputs and results of calls of compiled functions are appended to the results.
     return [...leaves.map(standing), ...calls.flatMap(({ inputs, stand }) => [...inputs, ...stand])]
   }, flags)
   try {
@@ -237,12 +237,12 @@ function printed (f, [trees, flags]) {
   }
 }
 
-/** A tensor or a number in an expression: an array of its own holds it until that is made. */
+/** Wraps a tensor or a number in a new array, which holds it until the expression is complete. */
 const standing = (leaf) => leaf instanceof Base
   ? new JaxArray(leaf)
   : isNumber(leaf) ? new JaxArray(constant(leaf), typeof leaf === 'number') : leaf
 
-/** A call of a compiled function in an expression: its results are arrays that stand for nothing else. */
+/** Records a call of a compiled function in the expression being printed. Its results are fresh arrays that serve as placeholders. */
 function printedCall (name, f, args) {
   const { jaxpr, treedef, flags } = printed(f, args)
   const tensors = jaxpr.outs.map(({ type = 'float32[]' }) => {
@@ -257,7 +257,7 @@ function printedCall (name, f, args) {
 function makeJaxpr (f) {
   needFunction('makeJaxpr', f)
   return (...args) => call(() => {
-    // Arguments only say what shapes and types there are: they stay.
+    // Only the shapes and types of the arguments matter: they are not consumed.
     const { jaxpr, treedef } = printed(f, apart(() => lowered(args)))
     return { jaxpr: new ClosedJaxpr(jaxpr, []), treedef }
   })
@@ -280,7 +280,7 @@ async function devicePut (x, device) {
   })
 }
 
-/** What JAX has and jax-js lacks. */
+/** Wraps a transformation that JAX has and jax-js lacks. */
 function lifted (who, f) {
   return { [who]: (...args) => call(() => wrapped(typed(who, () => f(...args.map(operand))), false)) }[who]
 }

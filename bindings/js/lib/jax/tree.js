@@ -10,7 +10,7 @@ const NodeType = Object.freeze({ Array: 'Array', Object: 'Object', Leaf: 'Leaf' 
 class JsTreeDef {
   constructor (nodeType, nodeMetadata, childTreedefs) {
     this.nodeType = nodeType
-    /** The keys of an object, in their order. */
+    /** The keys of an object, in its own order. */
     this.nodeMetadata = nodeMetadata
     this.childTreedefs = childTreedefs
   }
@@ -35,7 +35,7 @@ class JsTreeDef {
 
 JsTreeDef.leaf = new JsTreeDef(NodeType.Leaf, null, [])
 
-/** The leaves of a tree and its structure: arrays, numbers, null and all but lists and plain objects are leaves. */
+/** [leaves, structure] of a tree. Everything except lists and plain objects is a leaf, also null. */
 function flatten (tree) {
   const found = []
   const visit = (at) => {
@@ -81,7 +81,7 @@ function map (fn, tree, ...rest) {
   return unflatten(definition, first.map((leaf, i) => fn(leaf, ...others.map((items) => items[i]))))
 }
 
-/** A tree with the keys of its objects in the order of another one, as far as both have them. */
+/** A tree whose objects have their keys in the order of another tree, for the keys that both have. */
 function sorted (tree, like) {
   if (Array.isArray(tree) && Array.isArray(like)) return tree.map((item, i) => sorted(item, like[i]))
   if (tree instanceof JaxArray || !isOptions(tree) || !isOptions(like)) return tree

@@ -29,13 +29,13 @@ function typeOf (name, who) {
   throw new TypeError(`${who}: dtype: ${show(name)}, expected one of ${Object.values(DType).join(', ')}`)
 }
 
-/** The bits of a number, of a complex one those of its real part. */
+/** The bits of an element; for complex types those of its real part. */
 const bitsOf = (type) => 8 * type.Array.BYTES_PER_ELEMENT
 
 /**
- * The type that holds values of two types: bool, then integers, then floating types. Among integers the wider one, or the signed one of
- * two of the same width, except that uint8 and uint16 need the next signed type; float16 and bfloat16 give float32. Complex types hold the
- * others; complex128 has the parts of float64.
+ * Type promotion of two types: bool < integers < floating types < complex types. Of two integers the wider one, or the signed one of two of
+ * the same width, except that uint8 and uint16 need the next wider signed type; float16 and bfloat16 give float32. complex128 has parts of
+ * type float64.
  */
 function joined (a, b) {
   if (a === b || b === types.bool) return a
@@ -56,7 +56,7 @@ function promoteTypes (dtype1, dtype2) {
   return joined(typeOf(dtype1, 'promoteTypes'), typeOf(dtype2, 'promoteTypes')).name
 }
 
-/** Bits of the exponents and of the fractions of floating types. */
+/** [exponent bits, fraction bits] of floating types. */
 const FLOATS = { float16: [5, 10], bfloat16: [8, 7], float32: [8, 23], float64: [11, 52] }
 
 function finfo (dtype) {

@@ -4,7 +4,7 @@
 const { show } = require('../arguments.js')
 const { store } = require('../host/store.js')
 
-/** Files by their names: in browsers in the origin's private file system, in Node in a folder below that of caches. */
+/** A store of files by name: in browsers in the origin's private file system, in Node in a cache folder. */
 class OPFS {
   /** Keeps bytes under a name. */
   async write (name, data) {
@@ -28,20 +28,20 @@ class OPFS {
     return (await store.list()).map(({ key, ...found }) => ({ name: decodeURIComponent(key), ...found }))
   }
 
-  /** Takes a name away, and gives what was known of it. */
+  /** Removes the file of a name, and returns its info. */
   async remove (name) {
     const found = await this.info(name)
     if (found !== null) await store.remove(keyOf(name))
     return found
   }
 
-  /** Takes all names away. */
+  /** Removes all files. */
   async clear () {
     for (const { name } of await this.list()) await this.remove(name)
   }
 }
 
-/** A name as one of a file. */
+/** A name encoded as a file name. */
 function keyOf (name) {
   if (typeof name !== 'string' || name === '') throw new TypeError(`opfs: name: ${show(name)}, expected a text`)
   const code = (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`
@@ -65,7 +65,7 @@ async function cachedFetch (input, init, onProgress) {
   return bytes
 }
 
-/** The bytes of an answer; onProgress is told how many have come. */
+/** The body of a response; onProgress is called with the number of bytes so far. */
 async function bodyOf (answer, onProgress) {
   const length = answer.headers.get('content-length')
   const total = length === null || answer.headers.get('content-encoding') ? {} : { totalBytes: Number(length) }

@@ -1,5 +1,5 @@
 'use strict'
-/** polygrad/loaders: names of weights in the words of another program. */
+/** polygrad/loaders: renaming of weights to the names of another program. */
 
 const { isOptions, show } = require('../arguments.js')
 
@@ -8,7 +8,7 @@ const KINDS = ['exact', 'prefix', 'suffix', 'substring']
 const camel = (key) => key.replace(/_+([a-zA-Z0-9])/g, (_, c) => c.toUpperCase())
 const snake = (key) => key.replace(/[A-Z]/g, (c) => `_${c.toLowerCase()}`)
 
-/** Names with some of their parts replaced. */
+/** Rules that rename weights. */
 class WeightMapper {
   constructor (params = {}) {
     if (!isOptions(params)) throw new TypeError(`WeightMapper: params: ${show(params)}, expected an object`)
@@ -20,12 +20,12 @@ class WeightMapper {
     this._camel = params.autoCamelCase ?? false
   }
 
-  /** A name by one exact rule, or by the first rule for its beginning, the first for its end and all for its parts. */
+  /** Renames by an exact rule if there is one, else by the first prefix rule, the first suffix rule and all rules for parts of the name. */
   mapKey (key) {
     return this._mapped(key, this._maps, camel)
   }
 
-  /** The name that mapKey makes another one of. */
+  /** Applies the rules in reverse: the name that mapKey renames to key. */
   unmapKey (key) {
     return this._mapped(key, this._maps.map((rules) => rules.map(([from, to]) => [to, from])), snake)
   }

@@ -3,7 +3,7 @@
 
 const { isOptions, show } = require('../arguments.js')
 
-/** Typed arrays by the kinds and sizes of NumPy. Types that JavaScript lacks are their bits, complex numbers pairs. */
+/** Typed arrays by NumPy's type codes. Types that JavaScript lacks are kept as bit patterns, complex numbers as interleaved pairs. */
 const TYPES = {
   b1: Uint8Array, i1: Int8Array, u1: Uint8Array, i2: Int16Array, u2: Uint16Array, i4: Int32Array, u4: Uint32Array, i8: BigInt64Array,
   u8: BigUint64Array, f2: globalThis.Float16Array ?? Uint16Array, f4: Float32Array, f8: Float64Array, c8: Float32Array, c16: Float64Array
@@ -24,7 +24,7 @@ const viewOf = (bytes) => new DataView(bytes.buffer, bytes.byteOffset, bytes.byt
 const isSize = (n) => Number.isSafeInteger(n) && n >= 0
 const isShape = (shape) => Array.isArray(shape) && shape.every(isSize)
 
-/** The elements of a tensor in columns, of some numbers each, in rows. */
+/** Reorders elements from column-major to row-major order; each element consists of so many parts. */
 function inRows (data, shape, parts) {
   const out = new data.constructor(data.length)
   const index = shape.map(() => 0)
@@ -37,7 +37,7 @@ function inRows (data, shape, parts) {
   return out
 }
 
-/** The members of a header, which is a dict of Python, as they are written. */
+/** The members of a header, the text of a Python dict, as unparsed texts by key. */
 function membersOf (header, refuse) {
   const whole = /^\s*\{(.*)\}\s*$/s.exec(header) ?? refuse(`the header ${show(header.trim())}, expected a dict`)
   const member = /\s*(?:'(\w+)'|"(\w+)")\s*:\s*('[^']*'|"[^"]*"|\w+|\([^()]*\)|\[.*\])\s*(,|$)/y
@@ -52,7 +52,7 @@ function membersOf (header, refuse) {
   return members
 }
 
-/** The type, order and shape of a tensor. Python 2 wrote sizes as 3L. */
+/** Parses the type, byte order, element order and shape in a header. Python 2 wrote sizes as 3L. */
 function descriptionOf (header, refuse) {
   const { descr, fortran_order: order, shape: sizes } = membersOf(header, refuse)
   const [, bytes, name] = /^['"]([<>|=]?)(\w+)['"]$/.exec(descr) ?? []
@@ -64,7 +64,7 @@ function descriptionOf (header, refuse) {
   return { name, isSwapped: bytes === '>', isColumns: order === 'True', shape }
 }
 
-/** The tensor of a .npy file: { dtype, shape, data }, in the order of rows. */
+/** Parses a .npy file: { dtype, shape, data } in row-major order. */
 function parseNpy (given, who = 'npy.parse') {
   const bytes = bytesOf(who, given)
   const refuse = (text) => { throw new TypeError(`${who}: data: ${text}`) }
@@ -86,7 +86,7 @@ function parseNpy (given, who = 'npy.parse') {
   return { dtype: name, shape, data: isColumns && shape.length > 1 ? inRows(data, shape, partsOf(name)) : data }
 }
 
-/** The .npy file of a tensor, of the type that its array has unless dtype says another one. */
+/** Formats a tensor as a .npy file. The type is dtype, by default that of the typed array. */
 function formatNpy (tensor) {
   const refuse = (text) => { throw new TypeError(`npy.format: tensor: ${text}`) }
   const { data, shape, dtype } = isOptions(tensor) ? tensor : refuse(`${show(tensor)}, expected { shape, data }`)
@@ -99,7 +99,7 @@ function formatNpy (tensor) {
   const order = TYPES[name].BYTES_PER_ELEMENT === 1 ? '|' : '<'
   const sizes = shape.length === 1 ? `${shape[0]},` : shape.join(', ')
   const text = `{'descr': '${order}${name}', 'fortran_order': False, 'shape': (${sizes}), }`
-  const start = Math.ceil((11 + text.length) / 64) * 64 // where elements begin, at a multiple of 64
+  const start = Math.ceil((11 + text.length) / 64) * 64 // the offset of the elements, a multiple of 64
   const bytes = new Uint8Array(start + data.byteLength).fill(0x20, 0, start)
   bytes.set([...MAGIC, 1, 0])
   viewOf(bytes).setUint16(8, start - 10, true)
@@ -114,14 +114,14 @@ const REMAINDERS = Int32Array.from({ length: 256 }, (_, byte) => {
   return byte
 })
 
-/** The checksum of ZIP archives. */
+/** The CRC-32 of ZIP archives. */
 function sumOf (bytes) {
   let sum = -1
   for (let i = 0; i < bytes.length; i++) sum = REMAINDERS[(sum ^ bytes[i]) & 0xff] ^ (sum >>> 8)
   return ~sum >>> 0
 }
 
-/** What is in packed bytes: they are read as a gzip file, since Node 18 has no 'deflate-raw'. */
+/** Decompresses deflated bytes: they are wrapped as a gzip file, since Node 18 has no 'deflate-raw'. */
 async function inflated (bytes, { size, sum }, refuse) {
   const start = Uint8Array.of(0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff)
   const file = new globalThis.Blob([start, bytes, Uint32Array.of(sum, size)])
@@ -147,7 +147,7 @@ async function inflated (bytes, { size, sum }, refuse) {
   return out
 }
 
-/** An archive's end: how many entries the directory has, and where it begins. What lies before the archive moves all places. */
+/** Locates the central directory. before is the number of bytes that precede the archive in the file: it shifts all offsets. */
 function directoryOf (view, refuse) {
   let end = view.byteLength - 22
   const isEnd = () => view.getUint32(end, true) === END && view.getUint16(end + 20, true) === view.byteLength - 22 - end
@@ -166,7 +166,7 @@ function directoryOf (view, refuse) {
   return { count, from, before, behind }
 }
 
-/** Puts the sizes of an entry that have no place in 32 bits, which are in a part of their own behind the name. */
+/** Replaces the sizes and the offset of an entry that do not fit 32 bits by those of its ZIP64 extra field, which follows the name. */
 function widen (entry, view, from, to, refuse) {
   const wide = ['size', 'packed', 'local'].filter((key) => entry[key] === MOST32)
   for (let at = from; wide.length > 0 && at + 4 <= to;) {
@@ -178,7 +178,7 @@ function widen (entry, view, from, to, refuse) {
   if (wide.length > 0) refuse(`the directory lacks the long sizes of ${entry.name}`)
 }
 
-/** What the directory says of each file. */
+/** The entries of the central directory. */
 function * entriesOf (bytes, refuse) {
   const view = viewOf(bytes)
   const utf8 = new TextDecoder('utf-8', { fatal: true })
@@ -201,7 +201,7 @@ function * entriesOf (bytes, refuse) {
   if (at !== behind) refuse(`the directory has more than its ${count} entries`)
 }
 
-/** The bytes of a file of an archive. */
+/** The decompressed and verified bytes of an entry. */
 async function contentOf (bytes, entry, refuse) {
   const view = viewOf(bytes)
   const { path, flags, method, sum, packed, size, local } = entry

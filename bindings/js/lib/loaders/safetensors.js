@@ -3,7 +3,7 @@
 
 const { isOptions, show } = require('../arguments.js')
 
-/** Types that JavaScript lacks are their bits, complex numbers their real and imaginary parts in turn. */
+/** Types that JavaScript lacks are kept as bit patterns, complex numbers as interleaved real and imaginary parts. */
 const TYPES = {
   BOOL: Uint8Array, I8: Int8Array, U8: Uint8Array, I16: Int16Array, U16: Uint16Array, I32: Int32Array, U32: Uint32Array,
   I64: BigInt64Array, U64: BigUint64Array, F8_E4M3: Uint8Array, F8_E5M2: Uint8Array, F8_E8M0: Uint8Array, F8_E4M3FNUZ: Uint8Array,
@@ -41,7 +41,7 @@ function tensorOf (name, entry, data) {
   if (end > data.length || end - start !== size) {
     refuse(`${name}: bytes ${start} to ${end} of ${data.length}, expected ${size} within them`)
   }
-  // Elements begin anywhere in a file: they are copied to where typed arrays may.
+  // Elements may be unaligned in the file, so they are copied: a typed array needs an aligned offset.
   return { dtype, shape, data: new Kind(data.slice(start, end).buffer) }
 }
 
@@ -89,7 +89,7 @@ function fromNested (nested, prefix = '') {
   return Object.assign({}, ...Object.entries(nested).map(([key, item]) => fromNested(item, prefix === '' ? key : `${prefix}.${key}`)))
 }
 
-/** What parse returns for a tensor is one value. */
+/** Whether an object is a tensor as parse returns it, so that fromNested does not descend into it. */
 const isTensor = ({ dtype, shape, data }) => typeof dtype === 'string' && Array.isArray(shape) && ArrayBuffer.isView(data)
 
 module.exports = { parse, toNested, fromNested }

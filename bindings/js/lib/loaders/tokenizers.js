@@ -1,5 +1,5 @@
 'use strict'
-/** polygrad/loaders: tokens of texts, which the library finds. */
+/** polygrad/loaders: tokenizers, implemented by the library. */
 
 const { lib, fail } = require('../library.js')
 const { freeWith } = require('../handles.js')
@@ -7,12 +7,12 @@ const { taken } = require('../memory.js')
 const { show, isOptions } = require('../arguments.js')
 const { cachedFetch } = require('./cache.js')
 
-const [SPECIAL, BYTES] = [1, 2] // of decoding
+const [SPECIAL, BYTES] = [1, 2] // flags of decoding
 const utf8 = new TextEncoder()
 const hexOf = (bytes) => Array.from(bytes, (b) => b.toString(16).padStart(2, '0')).join('')
 const bytesOf = (hex) => Uint8Array.from({ length: hex.length / 2 }, (_, i) => Number.parseInt(hex.slice(2 * i, 2 * i + 2), 16))
 
-/** The error of the library's last call, of a kind. */
+/** Throws the library's last error as an error of the class Kind. */
 function refuse (Kind, who) {
   try {
     fail(who)
@@ -21,7 +21,7 @@ function refuse (Kind, who) {
   }
 }
 
-/** What a function of the library returns whose last argument says its length. */
+/** Calls a function of the library that returns bytes, and writes their number to its last argument. */
 function bytesBy (f, who, ...args) {
   const length = new BigInt64Array(1)
   const address = f(...args, length)
@@ -30,14 +30,14 @@ function bytesBy (f, who, ...args) {
 
 const textOf = (bytes) => new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes)
 
-/** Whether something is a sequence, and no text. */
+/** Whether a value is an iterable or array-like object, which a string is not. */
 const isSequence = (x) => typeof x === 'object' && x !== null && (Symbol.iterator in x || 'length' in x)
 
 const MODES = ['all', 'none', 'refuse']
 
 const isTextOrPair = (x) => typeof x === 'string' || (Array.isArray(x) && x.length === 2 && x.every((text) => typeof text === 'string'))
 
-/** Numbers of tokens as the library takes them; those that fit no int32 are none. */
+/** Token ids as an Int32Array; a number that does not fit is a RangeError. */
 function idsOf (ids, who) {
   if (!isSequence(ids)) throw new TypeError(`${who}: tokens: ${show(ids)}, expected numbers of tokens`)
   return Int32Array.from(ids, (id) => {
@@ -46,11 +46,11 @@ function idsOf (ids, who) {
   })
 }
 
-/** The tokens of texts by a file. */
+/** A tokenizer that is described by a file. */
 class Tokenizer {
   /**
-   * @param {object|string|Uint8Array} file a tokenizer.json, also as JSON.parse reads it; the bytes of a model of SentencePiece, of a GGUF
-   *   file, or of ranks
+   * @param {object|string|Uint8Array} file a tokenizer.json, as text, bytes or parsed; or the bytes of a SentencePiece model, of a GGUF
+   *   file, or of a list of ranks
    * @param {string} name what the file is, if its contents do not say it
    */
   constructor (file, name = '') {
@@ -63,7 +63,7 @@ class Tokenizer {
     freeWith(this, lib.poly_tokenizer_free, this._handle)
   }
 
-  /** A tokenizer of a text or its bytes. */
+  /** A tokenizer of the text or bytes of a tokenizer.json. */
   static fromJSON (text) {
     if (typeof text !== 'string' && !(text instanceof Uint8Array)) {
       throw new TypeError(`Tokenizer.fromJSON: text: ${show(text)}, expected a text or bytes`)
@@ -91,7 +91,7 @@ class Tokenizer {
     return bytes === null ? undefined : textOf(bytes)
   }
 
-  /** What the vocabulary has for a token, null if it is none. */
+  /** The bytes of a token in the vocabulary, null if there is no such token. */
   _bytesOf (id) {
     if (!Number.isSafeInteger(id)) return null
     const length = new BigInt64Array(1)
@@ -150,7 +150,7 @@ class Tokenizer {
   }
 }
 
-/** A text that grows by tokens. */
+/** Incremental decoding: each push returns the text of new tokens. */
 class TextStream {
   constructor (tokenizer, before) {
     this._handle = lib.poly_text_stream_new(tokenizer._handle, before, before.length, 0)
@@ -164,15 +164,15 @@ class TextStream {
   }
 }
 
-/** Tokens of byte pairs by ranks: the pair of the lowest rank is merged first. Bytes are texts of hexadecimal digits. */
+/** Byte pair encoding by ranks: the pair with the lowest rank is merged first. Bytes are given in hexadecimal digits. */
 class BpeEncoding {
   /**
    * @param {Map<string, number>} encoder tokens by their bytes in hexadecimal digits
    * @param {Record<string, number>} specialTokens tokens by their texts
-   * @param {RegExp} regex what texts are split into before they are encoded
+   * @param {RegExp} regex matches the pieces into which texts are split before they are encoded
    */
   constructor (encoder, specialTokens, regex) {
-    if (encoder instanceof Tokenizer) { // of getBpe
+    if (encoder instanceof Tokenizer) { // called by getBpe
       this._tokenizer = encoder
       this._allowed = specialTokens
       return
@@ -195,7 +195,7 @@ class BpeEncoding {
     return new Map(Array.from(this.specialTokensEncoder, ([text, token]) => [token, text]))
   }
 
-  /** Tokens and their bytes, which are asked for one by one when it is first used. */
+  /** Bytes by token. The map is made on first use, by one call of the library per token. */
   get decoder () {
     if (this._decoder === undefined) {
       this._decoder = new Map()
@@ -233,7 +233,7 @@ class BpeEncoding {
   }
 }
 
-/** The most likely pieces of texts, by a model of SentencePiece. */
+/** A unigram tokenizer of a SentencePiece model, which splits a text into its most likely pieces. */
 class Unigram {
   constructor (tokenizer) {
     this._tokenizer = tokenizer
@@ -269,7 +269,7 @@ class Unigram {
   }
 }
 
-/** The library knows where vocabularies are; names with a slash are of models on the Hugging Face Hub. */
+/** The library maps names of vocabularies to URLs; a name with a slash is a model on the Hugging Face Hub. */
 async function getBpe (name) {
   if (typeof name !== 'string') throw new TypeError(`getBpe: name: ${show(name)}, expected a text`)
   const url = textOf(bytesBy((length) => lib.poly_tokenizer_source(name, length), 'getBpe'))

@@ -1,12 +1,12 @@
 'use strict'
-/** Attention with several heads, and the block of a transformer. */
+/** Multi-head attention, and transformer blocks. */
 
 const { PolygradError } = require('../library.js')
 const { tensorOf } = require('../base.js')
 const { Linear, LayerNorm, RMSNorm, Dropout } = require('./layers.js')
 const { named, integer, within, show } = require('../arguments.js')
 
-/** A count that divides another one. */
+/** A count, checked to be a divisor of whole. */
 function part (value, whole, what) {
   const n = Number(integer(value, what))
   if (n >= 1 && whole % n === 0) return n

@@ -1,5 +1,5 @@
 'use strict'
-/** What is done to gradients between backward() and the step of an optimizer. */
+/** Gradient clipping, between backward() and the step of an optimizer. */
 
 const { PolygradError } = require('../library.js')
 const { Tensor } = require('../tensor.js')
@@ -14,7 +14,7 @@ function withGradients (name, parameters) {
   return tensorsOf(parameters instanceof Base ? [parameters] : parameters, `${name}: parameters`).filter((p) => p.grad !== null)
 }
 
-/** Gives parameters other gradients: whoever holds a gradient sees them. */
+/** Replaces the gradients of parameters in place, so that all references to a gradient tensor see the new values. */
 function replace (parameters, grads) {
   if (tracing()) parameters.forEach((p, i) => { p.grad = grads[i] })
   else if (grads.length > 0) assign(parameters.map((p) => p.grad), grads)

@@ -2,9 +2,9 @@
 /**
  * Model files: safetensors, GGUF, and what PyTorch saves.
  *
- * A file is mapped into memory: loading it costs little whatever its size, its tensors lie on the mapped memory, and
- * what is written into them stays in this process. A file must not be made shorter while its tensors are in use. A
- * damaged or hostile file throws a PolygradError with the file, the tensor and the numbers; nothing in it is run.
+ * A file is mapped into memory: loading it costs little whatever its size, its tensors share the mapped memory, and
+ * writes to them are private to this process. A file must not be truncated while its tensors are in use. A damaged
+ * or hostile file throws a PolygradError with the file, the tensor and the numbers; no code in it is run.
  */
 
 const { lib, engine, constants, PolygradError, said } = require('../library.js')
@@ -18,7 +18,7 @@ const { bytesOf } = require('../memory.js')
 const { Tensor } = require('../tensor.js')
 const { recordsOf, metadataOf } = require('../safetensors.js')
 
-// Everything that is wrong with a file is an error of the file, whatever words say it.
+// Every message of the library about a bad file becomes a PolygradError about the argument file.
 function failed (who) {
   throw new PolygradError(said(who).replace(/^(\w+): (?:path|data): /, '$1: file: '))
 }
@@ -69,11 +69,11 @@ class OpenFile {
     }
     const array = engine.view(dtype.Array, address, Number(length[0]) / dtype.Array.BYTES_PER_ELEMENT)
     this.users++
-    freeWith(engine.lifeOf(array), letGo, this) // files end when no memory of theirs is in use any more
+    freeWith(engine.lifeOf(array), letGo, this) // a file is closed when none of its memory is in use any more
     return array
   }
 
-  /** What the file says besides its tensors. */
+  /** The contents of the file other than raw tensor data: metadata, or the saved object with its tensors. */
   value () {
     const text = lib.poly_file_value(this.handle)
     if (text === null) failed(this.name)
@@ -89,7 +89,7 @@ class OpenFile {
   }
 }
 
-// What JSON does not have, by the only key of the object that stands for it.
+// Decoders of values that JSON lacks: each is encoded as an object with one of these keys only.
 const SPECIAL = {
   $tensor: null,
   $float: (text) => ({ nan: NaN, inf: Infinity, '-inf': -Infinity })[text],
@@ -99,7 +99,7 @@ const SPECIAL = {
   $bytes: (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0))
 }
 
-/** Opens a file, reads it and releases it; the tensors keep it open. */
+/** Opens a file, reads it and releases it; it stays open as long as tensors of it are in use. */
 function reading (source, format, name, read) {
   const file = new OpenFile(source, format, name)
   try {
@@ -109,12 +109,12 @@ function reading (source, format, name, read) {
   }
 }
 
-/** this is the name in errors where safetensors.decode calls it. */
+/** safetensors.decode calls this with its own name as this, for errors. */
 function safeLoad (file) {
   return reading(file, constants.POLY_FILE_SAFETENSORS, this === 'decode' ? this : 'safeLoad', (f) => Object.fromEntries(f.tensors()))
 }
 
-/** What a safetensors file says about itself, an object of strings, or null. */
+/** The metadata of a safetensors file, an object of strings, or null. */
 function safeLoadMetadata (file) {
   return reading(file, constants.POLY_FILE_SAFETENSORS, 'safeLoadMetadata', (f) => f.value())
 }

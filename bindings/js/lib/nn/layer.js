@@ -1,16 +1,16 @@
 'use strict'
-/** What layers share, and the one that is made of others. */
+/** The base class of layers, and Sequential. */
 
 const { tensorOf } = require('../base.js')
 const { operationOf, call } = require('../call.js')
 const { named, show } = require('../arguments.js')
 
-/** How a layer is made: an operation, settings with their defaults, and the names of weights, of which the first ones are parameters. */
+/** Describes how a layer is made: by an operation, from settings with defaults; the first `parameters` of its weights are trained. */
 function made (name, settings, weights, parameters = weights.length) {
   return { make: operationOf(name, Object.entries(settings)), settings, weights, parameters }
 }
 
-/** A layer: an object with weights and settings, whose classes tell how they are made. */
+/** A layer: an object with weights and settings. The static _made of its class describes how they are made. */
 class Layer {
   get _ofPackage () { return true }
 
@@ -29,7 +29,7 @@ class Layer {
   }
 }
 
-/** An input of a layer, which must be a tensor. */
+/** Checks that an input of a layer is a tensor. */
 function need (layer, x, name = 'x') {
   return tensorOf(x, `${layer.constructor.name}: ${name}`)
 }

@@ -1,5 +1,5 @@
 'use strict'
-/** The names of tensors in states: those that Python, R and PyTorch give them. */
+/** Names of tensors in state dicts: snake_case, as in Python, R and PyTorch. */
 
 const snake = (name) => name.replace(/^_/, '').replace(/(?<=[a-z0-9])[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 

@@ -1,5 +1,5 @@
 'use strict'
-/** What optimizers share. */
+/** The base classes of optimizers. */
 
 const { lib, fail, PolygradError } = require('../library.js')
 const { CTX, freeWith, prepare } = require('../handles.js')
@@ -9,18 +9,18 @@ const { operationOf } = require('../call.js')
 const { Shown } = require('../shown.js')
 const { named, number, list, put, show } = require('../arguments.js')
 
-// What poly_optim_state is asked for.
+// The kinds of state of poly_optim_state: the learning rate, state common to all parameters, and from FIRST on state of each parameter.
 const RATE = 0
 const SHARED = 2
 const FIRST = 3
 
-/** How an optimizer is made: an operation, settings with their defaults, and names of its state: common to all parameters, and of each. */
+/** Describes how an optimizer is made: by an operation, from settings with defaults; shared and states name its state (see above). */
 function made (name, settings, shared, states) {
   const names = Object.entries(settings).flatMap(([key, value]) => key === 'betas' ? [[key, 0], [key, 0]] : [[key, value]])
   return { rule: operationOf(name, [['params', []], ...names]), settings, shared, states }
 }
 
-/** What changes its parameters: one optimizer, or several. */
+/** The common base of Optimizer and OptimizerGroup. */
 class Stepping extends Shown {
   zeroGrad () {
     for (const param of this.params) param.grad = null
@@ -34,7 +34,7 @@ class Stepping extends Shown {
     if (lib.poly_optim_step(given, members.length) !== 0) fail()
   }
 
-  /** step, whose gradients are computed in another thread. */
+  /** step, but the gradients are computed in another thread first. */
   async stepAsync () {
     const grads = this.params.map((param) => param.grad).filter((grad) => grad !== null)
     if (grads.length > 0) await realizeInTurn(grads, 'training')
@@ -58,7 +58,7 @@ class Optimizer extends Stepping {
     }
     const given = tensorsOf(params, `${name}: params`)
     const isBuffer = (param) => param.requiresGrad === false || !param.isFloatingPoint()
-    /** What no step changes: tensors that want no gradient, and integers. */
+    /** Tensors that no step changes: those that require no gradient, and integers. */
     this.buffers = given.filter(isBuffer)
     /** The parameters, each once: a model may use one in two places. */
     this.params = given.filter((param) => !isBuffer(param))
@@ -71,7 +71,7 @@ class Optimizer extends Stepping {
     freeWith(this, lib.poly_optim_release, handle)
     for (const param of this.params) param._wants = true
     Object.assign(this, values)
-    // A leaf rather than a constant: another rate needs no other program.
+    // The rate is a buffer rather than a constant, so that compiled steps stay valid when it changes.
     this._lr = stateOf(this, RATE, 0)
     shared.forEach((key, i) => { this[key] = stateOf(this, SHARED, i) })
     states.forEach((key, k) => { this[key] = k < count[0] ? this.params.map((_, i) => stateOf(this, FIRST + k, i)) : [] })
@@ -88,7 +88,7 @@ class Optimizer extends Stepping {
     this._lr.assign(value)
   }
 
-  /** The optimizers that step. */
+  /** The optimizers that a step updates. */
   _members () {
     return [this]
   }

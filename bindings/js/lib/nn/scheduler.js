@@ -1,5 +1,5 @@
 'use strict'
-/** What schedules of learning rates share, and those that are made of functions or others. */
+/** The base classes of learning rate schedules, and schedules that are made of functions or of other schedules. */
 
 const { PolygradError } = require('../library.js')
 const { Tensor } = require('../tensor.js')
@@ -11,7 +11,7 @@ const { tracing } = require('../trace.js')
 const { Optimizer, OptimizerGroup } = require('./optimizer.js')
 const { named, number, integer, list, show } = require('../arguments.js')
 
-/** How a schedule is made: an operation, and settings with their defaults. */
+/** Describes how a schedule is made: by an operation, from settings with defaults. */
 function made (name, settings) {
   const before = name === 'ReduceLROnPlateau' ? [['metric'], ['best'], ['bad'], ['cooling']] : [['t']]
   return { name, rate: operationOf(name, [...before, ...Object.entries(settings)]), settings }
@@ -25,12 +25,12 @@ function needOptimizer (name, optimizer) {
   return optimizer
 }
 
-/** A tensor of one number that a schedule keeps. */
+/** A scalar tensor for the state of a schedule. */
 function counter (array) {
   return new Tensor(array, { shape: [], requiresGrad: false }).keep()
 }
 
-/** Carries updates out; temporary tensors go. */
+/** Assigns updates, which returns [targets, values]; disposes of temporary tensors. */
 function change (updates) {
   const run = () => { assign(...updates()) }
   if (tracing()) run()
@@ -43,7 +43,7 @@ class LRScheduler extends Shown {
     this._begin(new.target._made, optimizer, args)
   }
 
-  /** Sets the rate of the first step. */
+  /** Initializes the state, and sets the rate of the first step. */
   _begin ({ name, rate, settings }, optimizer, args) {
     const values = named(name, args, settings)
     this._operation = rate
@@ -128,7 +128,7 @@ class Plateau extends Shown {
     this.best = counter(Float32Array.of(values.mode === 'max' ? -Infinity : Infinity))
     this.numBadEpochs = counter(Int32Array.of(0))
     this.cooldownCounter = counter(Int32Array.of(0))
-    // Arguments that do not fit are an error here.
+    // A trial call, so that invalid settings are an error in the constructor.
     tidy(() => { this._next(this.best) })
   }
 

@@ -13,7 +13,7 @@ function getStateDict (object, prefix = '') {
   return Object.fromEntries(found) // __proto__ is a name as all others
 }
 
-/** A key of a map as a name. */
+/** A key of an object or a Map as a name. */
 function keyOf (key) {
   return typeof key === 'string' ? key : show(key)
 }
@@ -26,7 +26,7 @@ function collect (object, prefix, found, onWay) {
   if (typeof object !== 'object' || object === null || ArrayBuffer.isView(object) || onWay.has(object)) return
   onWay.add(object)
   for (const [key, item] of object instanceof Map ? object : Object.entries(object)) {
-    // Properties of the package's classes are renamed; the names of other objects are their users'.
+    // Properties of the package's own classes get snake_case names; names of the user's objects are kept.
     const name = object._ofPackage === true ? snake(key) : keyOf(key)
     collect(item, prefix === '' ? name : `${prefix}.${name}`, found, onWay)
   }
@@ -41,7 +41,7 @@ function loadStateDict (model, stateDict, ...args) {
   const { strict, verbose } = named('loadStateDict', args, { strict: true, verbose: true })
   const own = getStateDict(model)
   const state = stateDict instanceof Map ? Object.fromEntries(stateDict) : record(stateDict, 'loadStateDict: stateDict')
-  // The names of properties are taken, too.
+  // Names in camelCase, as the properties have them, are accepted, too.
   const nameOf = (key) => [key, key.split('.').map(snake).join('.')].find((name) => Object.hasOwn(own, name)) ?? key
   const given = Object.fromEntries(Object.entries(state).map(([key, value]) => [nameOf(key), value]))
   const missing = Object.keys(own).filter((name) => !Object.hasOwn(given, name))

@@ -65,7 +65,7 @@ function compileStep (fn, ...args) {
   try {
     return new CompiledTrainingStep(new Compiled('compileStep', trace, [], c.POLY_TRACE_FIXED))
   } catch (error) {
-    // Nothing was captured that calls could differ from.
+    // The JitError of an empty capture, in terms of compileStep.
     const nothing = error instanceof JitError && /computes nothing/.test(error.message)
     if (nothing) throw new PolygradError('compileStep: fn: returns nothing and changes nothing')
     throw error

@@ -16,7 +16,7 @@ function settings (who, given, defaults) {
   return { ...defaults, ...given }
 }
 
-/** A transformation: init makes a state of parameters, update makes new updates and the next state. */
+/** A gradient transformation: init maps parameters to a state, update maps updates and a state to new updates and the next state. */
 function transformation (init, update) {
   return { init: consumes(init), update: consumes(update) }
 }
@@ -29,7 +29,7 @@ const next = (count) => count.add(1)
 const treeZerosLike = consumes((tr, dtype) => map((x) => np.zerosLike(x, dtype === undefined ? {} : { dtype }), tr))
 const treeOnesLike = consumes((tr, dtype) => map((x) => np.onesLike(x, dtype === undefined ? {} : { dtype }), tr))
 
-/** What a function of arrays makes of all leaves, and then of the results. */
+/** Reduces a tree: applies f to each leaf, and combines the results pairwise; empty is the result for no leaves. */
 const reduced = (tr, f, combine, empty) => {
   const found = tree.leaves(tr).map(f)
   return found.length === 0 ? np.array(empty) : found.reduce(combine)
@@ -67,13 +67,13 @@ const l2Loss = consumes((predictions, targets) => squaredError(predictions, targ
 
 // Transformations
 
-/** The tensor of an array; null for none. */
+/** The tensor of an array; null if there is none. */
 function tensorOf (array) {
   if (array?.refCount === 0) throw new ReferenceError(`Referenced tracer ${array.toString()} freed`)
   return array?._tensor ?? null
 }
 
-/** What a rule of the library (tensor.UpdateRules) makes of updates and of states like them: new updates, then new states. */
+/** Applies an update rule of the library (tensor.UpdateRules) to updates and states of the same structure: [new updates, ...new states]. */
 function byRule (name, updates, count, states, values) {
   const [leaves, structure] = tree.flatten(updates)
   const own = states.map((state) => tree.leaves(map((_, x) => tensorOf(x), updates, state)))

@@ -1,12 +1,12 @@
 'use strict'
-/** The library whole in a worker: what is called there answers later, and the program's own thread never waits. */
+/** The whole library in a worker: calls return proxies at once, values are awaited, and the program's own thread never blocks. */
 
 const { packed, unpacked } = require('./message.js')
 const { start } = require('./start.js')
 
 const ADDRESS = Symbol('polygrad.remote')
 
-/** Errors of the worker have the classes of this thread, where it has them. */
+/** Error classes that errors of the worker keep in this thread. */
 const CLASSES = { TypeError, RangeError, SyntaxError, ReferenceError }
 
 function errorOf ({ name, message, stack }) {
@@ -14,14 +14,14 @@ function errorOf ({ name, message, stack }) {
   return Object.assign(error, name in CLASSES ? { stack } : { name, stack })
 }
 
-/** Refuses what cannot go to a worker. */
+/** Throws for a value that cannot be sent to a worker. */
 function refuse (x) {
   const kinds = { function: `a function (${x.name})`, symbol: 'a symbol', object: `an object of ${x.constructor?.name}` }
   throw new TypeError(`${kinds[typeof x]} cannot go to the worker, which copies data: call it in a module that the worker loads: ` +
     'worker({ module })')
 }
 
-/** A worker, and the objects in it that the program refers to. */
+/** A connection to a worker, with proxies of objects that live there. */
 class Connection {
   constructor (options) {
     this.last = 0
@@ -36,14 +36,14 @@ class Connection {
     if (this.ended === null) this.worker.post(message)
   }
 
-  /** Sends what makes an object, and returns it: its number is known before it is there. */
+  /** Sends a message that makes an object, and returns its proxy at once: this side chooses the object's number. */
   made (message) {
     const number = ++this.last
     this.send({ ...message, number })
     return this.remote({ number })
   }
 
-  /** What a number and a path of properties name in the worker. */
+  /** A proxy of the object with a number in the worker, or of a property of it at the end of a path. */
   remote (object, path = [], isSettled = false) {
     if (path.length === 0) this.dropped.register(object, object.number)
     return new Proxy(function remote () {}, new Handler({ connection: this, object, path, isSettled }))
@@ -65,7 +65,7 @@ class Connection {
     else resolve(unpacked(value, (name, path) => this.remote({ number: name }, path, true)))
   }
 
-  /** Ends the worker: what is still waited for fails. */
+  /** Ends the worker; pending reads are rejected. */
   end (error) {
     if (this.ended !== null) return
     this.ended = error
@@ -75,7 +75,7 @@ class Connection {
   }
 }
 
-/** How an object of the worker behaves here: its properties are such objects, calls are sent, and await reads. */
+/** The handler of proxies: a property is another proxy, calls and assignments are sent, and await reads the value. */
 class Handler {
   constructor (address) { this.address = address }
 
@@ -90,7 +90,7 @@ class Handler {
     if (name === ADDRESS) return this.address
     if (typeof name === 'symbol') return undefined
     if (!['then', 'catch', 'finally'].includes(name)) return connection.remote(object, [...path, name])
-    if (isSettled && path.length === 0) return undefined // it has been waited for
+    if (isSettled && path.length === 0) return undefined // the result of an await must not be thenable again
     return (...given) => connection.read(this.address)[name](...given)
   }
 
@@ -110,7 +110,7 @@ class Handler {
 }
 
 /**
- * Starts a worker and gives the package as it is there: pg.Tensor, pg.nn and so on.
+ * Starts a worker and returns a proxy of the package in it: pg.Tensor, pg.nn and so on.
  * @param {object} [options]
  * @param {string | URL} [options.module] the address of a module of the user, which the worker loads, too: pg.module
  * @param {Record<string, string>} [options.settings] the settings POLY_… of the worker
@@ -121,11 +121,11 @@ async function worker ({ module, settings = {}, ...unknown } = {}) {
     throw new TypeError(`worker: module: ${module}, expected the address of a module: new URL('./steps.js', import.meta.url)`)
   }
   const connection = new Connection({ settings, module: module === undefined ? undefined : String(module) })
-  await connection.read({ object: connection.root[ADDRESS].object, path: ['version'] }) // what fails at loading fails here
+  await connection.read({ object: connection.root[ADDRESS].object, path: ['version'] }) // errors of loading are thrown here
   return connection.remote(connection.root[ADDRESS].object, [], true)
 }
 
-/** Ends the worker of an object; what is still waited for fails. */
+/** Ends the worker of a proxy; pending reads are rejected. */
 function terminate (pg) {
   const address = pg?.[ADDRESS]
   if (address === undefined) throw new TypeError('terminate: expected what worker() gave')

@@ -1,7 +1,7 @@
 'use strict'
 /**
- * Values in messages between a program and the worker that has the library. What can be copied is copied; other objects stay where they
- * are and are named by a number and a path of properties.
+ * Encoding of values in messages between a program and the worker that has the library. Copyable values are copied; other objects stay
+ * in the worker, and messages refer to them by a number and a path of properties.
  */
 
 const COPY = 0
@@ -23,7 +23,7 @@ function isRecord (x) {
   return prototype === null || Object.getPrototypeOf(prototype) === null
 }
 
-/** A value as a message; refer gives [number, path] of an object that stays, or throws. */
+/** Encodes a value; refer returns [number, path] of an object that is not copied, or throws. */
 function packed (x, refer) {
   if (isCopied(x)) return [COPY, x]
   if (Array.isArray(x)) return [LIST, x.map((item) => packed(item, refer))]
@@ -31,7 +31,7 @@ function packed (x, refer) {
   return [REF, ...refer(x)]
 }
 
-/** The value of a message; resolve gives what a number and a path name. */
+/** Decodes a value; resolve returns the object of a number and a path. */
 function unpacked ([kind, content, path], resolve) {
   if (kind === COPY) return content
   if (kind === REF) return resolve(content, path)

@@ -1,5 +1,5 @@
 'use strict'
-/** The side of the worker: makes the calls that a program asks for, in its order, and keeps their results. */
+/** The worker's side: makes the calls that a program sends, and keeps their results. */
 
 const { packed, unpacked } = require('./message.js')
 
@@ -14,14 +14,14 @@ function told (error) {
  * @param {(message: object) => void} post sends a message
  * @param {(settings: object) => Promise<object>} load gives the exports of the package
  * @param {(url: string) => Promise<object>} include gives the exports of a module of the user
- * @returns {(message: object) => void} what takes the messages that arrive
+ * @returns {(message: object) => void} the handler of incoming messages
  */
 function serve (post, load, include) {
   const kept = new Map() // promises of results, by number
-  const failures = new Map() // of calls that nobody has waited for, by number
-  let fresh = -1 // numbers of objects that the program has not named
+  const failures = new Map() // errors of calls that no read has reported, by number
+  let fresh = -1 // the next number for an object that is first named by this side
 
-  /** What a number and a path name, and the object that the last name is of. */
+  /** The value at the end of a path from the object of a number, and its owner, the object before the last step. */
   async function find (number, path) {
     let owner
     let value = await kept.get(number)
@@ -35,7 +35,7 @@ function serve (post, load, include) {
     return { owner, value }
   }
 
-  /** The function that a message calls, and its arguments, when the calls they come from have ended. */
+  /** The function that a message calls, its owner and its arguments, once the calls that produce them have ended. */
   async function prepare ({ of, path, args }, kind) {
     const waited = []
     args.forEach((arg) => unpacked(arg, (...name) => waited.push(find(...name))))
@@ -63,7 +63,7 @@ function serve (post, load, include) {
     }
   }
 
-  /** Answers with a value, or with the error of the calls that it comes from, or of earlier ones that nobody waited for. */
+  /** Answers a read with a value, or with the error of a call that produces it, or of an earlier call whose error was not reported yet. */
   async function read ({ number, of, path }) {
     try {
       const { value } = await find(of, path)

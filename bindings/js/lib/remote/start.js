@@ -12,7 +12,7 @@ function start (take, failed) {
   worker.unref()
   return {
     post: (message) => worker.postMessage(message),
-    busy: (is) => is ? worker.ref() : worker.unref(), // Node ends when nothing is waited for
+    busy: (is) => is ? worker.ref() : worker.unref(), // Node may exit while no read is pending
     stop: () => worker.terminate()
   }
 }

@@ -1,15 +1,15 @@
 'use strict'
-/** The module of the library from a URL, compiled while it arrives. */
+/** Fetches the library's module from a URL, and compiles it while it arrives. */
 
 const { unshare } = require('./module.js')
 
 const TYPE = 'application/wasm'
 
-// A module of one function that makes a vector.
+// A module with one function that uses SIMD.
 const VECTORS = Uint8Array.of(
   0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 10, 1, 8, 0, 65, 0, 253, 15, 253, 98, 11)
 
-/** Throws what a user can do about an environment that cannot run the library. */
+/** Throws if the environment cannot run the library, with what the user can do about it. */
 function requireVectors () {
   if (typeof WebAssembly === 'undefined') throw new Error('WebAssembly is switched off here, for example by a lockdown mode of the browser')
   if (!WebAssembly.validate(VECTORS)) {
@@ -17,7 +17,7 @@ function requireVectors () {
   }
 }
 
-/** Why a request got no answer: a browser's own message names no reason. */
+/** The likely reason why a request got no answer: a browser's own message names none. */
 function unanswered (url, message) {
   if (globalThis.navigator?.onLine === false) return 'the browser is offline'
   const { origin } = globalThis.location ?? {}
@@ -43,9 +43,9 @@ function joined (a, b) {
   return all
 }
 
-/** Lets a stream of a file pass as that of a module with an unshared memory; what is wrong with it goes to refused, too. */
+/** A TransformStream that turns a module for shared memory into one for unshared memory. Errors are also passed to refused. */
 function unsharing (refused) {
-  let first = new Uint8Array() // what came until the place to change
+  let first = new Uint8Array() // the bytes up to the flags to change
   let changed = false
   const guarded = (work) => (...args) => {
     try {
@@ -66,17 +66,17 @@ function unsharing (refused) {
   })
 }
 
-/** What may be done about an engine's refusal. */
+/** An engine's error, with a remedy if the page's Content-Security-Policy is the cause. */
 function explained (error) {
   if (!/unsafe-eval|Content.Security.Policy|by CSP/i.test(error.message)) return error
   return new Error("the page's Content-Security-Policy forbids WebAssembly: add 'wasm-unsafe-eval' to its script-src")
 }
 
-/** The bytes of a file, for which everything waits: pages let a request wait only for text. */
+/** Fetches a file synchronously. Pages allow synchronous requests for text only, so the bytes come as characters. */
 function fetchedNow (url) {
   const request = new XMLHttpRequest()
   request.open('GET', url, false)
-  request.overrideMimeType('text/plain; charset=x-user-defined') // a character of its low eight bits for each byte
+  request.overrideMimeType('text/plain; charset=x-user-defined') // the low eight bits of each character are a byte
   try {
     request.send()
   } catch ({ message }) {
@@ -90,7 +90,7 @@ function fetchedNow (url) {
 }
 
 /**
- * The module in a file.
+ * Fetches and compiles the module in a file.
  *
  * @param {string} url where it is
  * @param {boolean} shared whether its memory will be shared
@@ -99,9 +99,9 @@ function fetchedNow (url) {
 async function compiled (url, shared, options) {
   requireVectors()
   const response = await fetched(url, options)
-  // An answer as it came can be kept compiled by the browser.
+  // The browser can cache the compiled code of an unchanged response only.
   const direct = shared && response.headers.get('Content-Type') === TYPE
-  let refusal // a stream that fails tells the engine not more than that
+  let refusal // the error of unsharing: the engine reports only that the stream has failed
   const body = shared ? response.body : response.body.pipeThrough(unsharing((error) => { refusal = error }))
   const answer = direct ? response : new Response(body, { headers: { 'Content-Type': TYPE } })
   try {

@@ -1,5 +1,5 @@
 'use strict'
-/** Files of the computer by the functions of WASI (preview 1). */
+/** The file functions of WASI (preview 1), on the computer's files. */
 
 const { fs, path } = require('../host/node.js')
 
@@ -7,14 +7,14 @@ const ERRORS = {
   EACCES: 2, EBADF: 8, EEXIST: 20, EINVAL: 28, EIO: 29, EISDIR: 31, ELOOP: 32, EMFILE: 33, ENAMETOOLONG: 37, ENOENT: 44, ENOSPC: 51,
   ENOTDIR: 54, ENOTEMPTY: 55, EPERM: 63, EROFS: 69, EXDEV: 75
 }
-const ROOT = 3 // all files are found from here
-const FOLLOW = 1 // of lookup flags
+const ROOT = 3 // the only preopened folder, "/"
+const FOLLOW = 1 // a lookup flag: follow symbolic links
 const { O_CREAT, O_DIRECTORY, O_EXCL, O_TRUNC, O_APPEND, O_RDONLY, O_WRONLY, O_RDWR } = fs.constants
 const [READ, WRITE] = [2n, 64n] // rights
-const DIRECTORY_ENTRY = 24 // bytes before a name
+const DIRECTORY_ENTRY = 24 // bytes of an entry before its name
 const MOST = 2 ** 30 // bytes of one read or write
 
-/** The functions for a memory. */
+/** The file functions for a module's memory. */
 function fileImports (memory) {
   const files = new Map([[ROOT, { path: '/', at: 0 }]]) // by number
   const view = () => new DataView(memory.buffer)
@@ -39,7 +39,7 @@ function fileImports (memory) {
     words.forEach((word, i) => out.setBigUint64(at + 32 + 8 * i, word, true))
   }
 
-  /** Reads or writes parts of memory one after the other, until one is done only in part. */
+  /** Reads or writes the parts of an I/O vector in order, until one is transferred only in part. */
   function transfer (move, fd, vectors, n, position, out) {
     const file = opened(fd)
     let total = 0
@@ -65,7 +65,7 @@ function fileImports (memory) {
       const access = (rights & WRITE) === 0n ? O_RDONLY : (rights & READ) === 0n ? O_WRONLY : O_RDWR
       const bits = [O_CREAT, O_DIRECTORY, O_EXCL, O_TRUNC].reduce((all, bit, i) => how & (1 << i) ? all | bit : all, access)
       const fd = fs.openSync(place, flags & 1 ? bits | O_APPEND : bits, 0o666)
-      files.set(fd + ROOT + 1, { fd, path: place, at: 0 }) // those of Node may begin at any number
+      files.set(fd + ROOT + 1, { fd, path: place, at: 0 }) // shifted: Node's file descriptors may be any numbers, also up to ROOT
       view().setUint32(out, fd + ROOT + 1, true)
     },
     fd_close (fd) {
@@ -125,7 +125,7 @@ function fileImports (memory) {
       view().setUint32(out, text.length, true)
     }
   }
-  // What Node throws are the numbers of errors here.
+  // Errors that Node throws are returned as WASI error numbers.
   return Object.fromEntries(Object.entries(functions).map(([name, call]) => [name, (...args) => {
     try {
       call(...args)

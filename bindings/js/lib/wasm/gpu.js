@@ -1,5 +1,5 @@
 'use strict'
-/** What the library asks of WebGPU: commands, which are words in its memory, performed on a device of this thread. */
+/** Executes the library's WebGPU commands, which are encoded as 32-bit words in its memory, on a device of this thread. */
 
 /* global GPUBufferUsage, GPUMapMode, GPUShaderStage, GPUTextureUsage */
 
@@ -9,19 +9,19 @@ const USES = () => [
   GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST
 ]
 
-// What a device gets of its adapter, and the library is told: numbers, and features that the adapter may not have.
+// The limits and optional features that a device is opened with, and that the library is told.
 const LIMITS = [
   'maxStorageBuffersPerShaderStage', 'maxComputeWorkgroupsPerDimension', 'maxBufferSize', 'maxStorageBufferBindingSize',
   'minStorageBufferOffsetAlignment', 'maxComputeWorkgroupStorageSize', 'maxComputeInvocationsPerWorkgroup', 'maxComputeWorkgroupSizeX'
 ]
 const FEATURES = ['shader-f16', 'subgroups']
 const TOLD = LIMITS.length + FEATURES.length + 1
-const TAKES_SHARED = globalThis.process?.versions?.node === undefined // not Dawn in Node
-const ROW = 256 // a row of an image in a buffer has a multiple of so many bytes
+const TAKES_SHARED = globalThis.process?.versions?.node === undefined // writeBuffer accepts shared memory, except Dawn's in Node
+const ROW = 256 // the alignment in bytes of the rows of an image in a buffer
 
-const asText = (bytes) => new TextDecoder().decode(bytes.slice()) // not of shared memory
+const asText = (bytes) => new TextDecoder().decode(bytes.slice()) // TextDecoder does not accept shared memory
 
-/** The commands in their order: what each does with the words from i on, and where the next one is. */
+/** The commands by number: each reads its operands from words[i] on, and returns the index of the next command. */
 const COMMANDS = [
   function allocateBuffer (gpu, words, i) {
     gpu.objects[words[i]] = gpu.device.createBuffer({ size: words[i + 1], usage: gpu.uses[words[i + 2]] })
@@ -80,7 +80,7 @@ const COMMANDS = [
     gpu.offered.delete(words[i + 1])
     return i + 2
   },
-  drop // a buffer that the program may go on using
+  drop // forgets an adopted buffer without destroying it: the program may still use it
 ]
 
 function drop (gpu, words, i) {
@@ -88,22 +88,22 @@ function drop (gpu, words, i) {
   return i + 1
 }
 
-/** A device, and what was made on it. */
+/** A device, and the objects that were made on it. */
 class Gpu {
   /**
    * @param {GPUDevice} device
-   * @param {function(): Uint32Array} memory the words of the library's whole memory
-   * @param {object} options name: of the adapter; isCPU: whether a processor does its work; features: those of the device that are used;
-   *   mayWait: whether pipelines may come later, as commands wait for them
+   * @param {function(): Uint32Array} memory returns the library's whole memory as words
+   * @param {object} options name: of the adapter; isCPU: whether it is a software renderer; features: the FEATURES that the device has;
+   *   mayWait: whether pipelines may be compiled asynchronously, because the caller waits for them before later commands
    */
   constructor (device, memory, { name, isCPU, features, mayWait }) {
     Object.assign(this, { device, memory, name, isCPU, features, mayWait, objects: [], encoder: null, pass: null, last: null })
     this.uses = USES()
     this.layouts = new Map()
-    this.pending = new Set() // pipelines that are being made
-    this.fetching = new Set() // buffers that are read while the program goes on
+    this.pending = new Set() // promises of pipelines that are being compiled
+    this.fetching = new Set() // buffers with a readback in progress
     this.offered = new Map() // buffers that the library will adopt, by number
-    this.error = null // the first since it was taken
+    this.error = null // the first error since the last check
     this.isLost = false
     device.addEventListener('uncapturederror', ({ error }) => this.keep(error))
     device.lost.then(({ message }) => {
@@ -112,7 +112,7 @@ class Gpu {
     })
   }
 
-  /** What the library is told. */
+  /** The values of LIMITS, FEATURES and isCPU, as numbers. */
   get limits () {
     const flags = [...FEATURES.map((name) => this.features.includes(name)), this.isCPU]
     return [...LIMITS.map((name) => this.device.limits[name]), ...flags.map(Number)]
@@ -122,27 +122,27 @@ class Gpu {
     this.error ??= error.message
   }
 
-  /** Throws what has failed. */
+  /** Throws the first error since the last check. */
   check () {
     const { error } = this
     this.error = null
     if (error !== null) throw new Error(error)
   }
 
-  /** Performs the commands in so many words from an address on. */
+  /** Executes the commands in count words from the address at on. */
   perform (at, count) {
     const words = this.memory()
     const end = at / 4 + count
     for (let i = at / 4; i < end;) i = COMMANDS[words[i]](this, words, i + 1)
   }
 
-  /** Copies so many bytes from an address to a buffer. */
+  /** Copies bytes from the address at of the memory to a buffer. */
   write (buffer, offset, at, bytes) {
     const from = new Uint8Array(this.memory().buffer, at, bytes)
     this.device.queue.writeBuffer(buffer, offset, TAKES_SHARED ? from : from.slice())
   }
 
-  /** The layout of the bind groups of kernels with so many buffers. */
+  /** The cached bind group layout and pipeline layout of kernels with a number of storage buffers, and a uniform buffer or none. */
   layout (buffers, uniform) {
     const key = 2 * buffers + uniform
     let known = this.layouts.get(key)
@@ -178,7 +178,7 @@ class Gpu {
   }
 
   launch ({ pipeline }, group, x, y) {
-    if (pipeline === null) return // what has failed is known
+    if (pipeline === null) return // its compilation has failed, and the error was kept
     this.pass ??= this.encoding().beginComputePass()
     if (pipeline !== this.last) this.pass.setPipeline(this.last = pipeline)
     this.pass.setBindGroup(0, group)
@@ -190,12 +190,12 @@ class Gpu {
     this.pass = this.last = null
   }
 
-  /** Lets the library adopt a buffer by a number. */
+  /** Offers a buffer, which the library then adopts by a number. */
   offer (number, buffer) {
     this.offered.set(number, buffer)
   }
 
-  /** The pixels of an image in a new buffer that is offered by a number: rows of RGBA bytes, each of so many bytes. */
+  /** Copies the pixels of an image (rows of RGBA bytes) into a new buffer, and offers it by a number; returns the bytes per row. */
   offerImage (number, source, width, height) {
     const bytesPerRow = Math.ceil(4 * width / ROW) * ROW
     const { device } = this
@@ -211,14 +211,14 @@ class Gpu {
     return bytesPerRow
   }
 
-  /** Waits until all that was submitted is done. */
+  /** Waits until all submitted work is done. */
   async wait () {
     await Promise.all(this.pending)
     await this.device.queue.onSubmittedWorkDone()
     this.check()
   }
 
-  /** Copies parts of a buffer to memory when all is done that was submitted: offset, bytes and address of each, as words. */
+  /** Copies parts of a buffer to memory after all submitted work is done; parts has the offset, bytes and address of each. */
   async read (number, parts) {
     const buffer = this.objects[number]
     let end = 0
@@ -235,7 +235,7 @@ class Gpu {
     this.check()
   }
 
-  /** The same for the first bytes of a buffer that the library gives up at once. */
+  /** Reads the first bytes of a buffer that the library frees meanwhile: it is destroyed after the readback. */
   async fetch (number, at, bytes) {
     const buffer = this.objects[number]
     this.fetching.add(buffer)
@@ -254,12 +254,12 @@ function absent () {
   return 'this browser or program has no WebGPU (navigator.gpu), or it is switched off'
 }
 
-/** The features of an adapter or a device that are used. Kernels ask for the number of a subgroup, which older browsers do not tell. */
+/** The FEATURES that an adapter or a device has. Kernels with subgroups need subgroup_id, which older browsers lack. */
 function featuresOf ({ features }, gpu = globalThis.navigator?.gpu) {
   return FEATURES.filter((name) => features.has(name) && (name !== 'subgroups' || gpu?.wgslLanguageFeatures?.has('subgroup_id')))
 }
 
-/** Opens a device, of the adapter that is asked for, with all that it can. */
+/** Opens a device with the highest limits and all used features of the adapter that matches options. */
 async function openDevice (options = {}, gpu = globalThis.navigator?.gpu) {
   if (gpu === undefined) throw new Error(absent())
   const adapter = await gpu.requestAdapter({ powerPreference: 'high-performance', ...options })
@@ -269,14 +269,14 @@ async function openDevice (options = {}, gpu = globalThis.navigator?.gpu) {
   return { device: await adapter.requestDevice({ requiredLimits, requiredFeatures }), ...described(adapter, gpu) }
 }
 
-/** The name of an adapter or of that of a device, whether it is a processor, and the features that are used. */
+/** The name of an adapter or of a device's adapter, whether it is a software renderer, and the FEATURES that it has. */
 function described (of, gpu) {
   const { vendor = '', architecture = '', device = '', description = '', isFallbackAdapter = false } = of.info ?? of.adapterInfo ?? {}
   const name = description || [vendor, architecture, device].filter((text) => text !== '').join(' ') || 'unknown'
   return { name, isCPU: isFallbackAdapter || /swiftshader|llvmpipe|lavapipe/i.test(name), features: featuresOf(of, gpu) }
 }
 
-/** A function that gives the whole memory, which may have grown, as words. */
+/** A function that returns the whole memory as words, in a new view if the memory has grown. */
 function wordsOf (memory) {
   let words = new Uint32Array(memory.buffer)
   return () => words.buffer === memory.buffer && words.byteLength > 0 ? words : (words = new Uint32Array(memory.buffer))

@@ -1,7 +1,7 @@
 'use strict'
 /**
- * The GPU of the library. If threads share the memory it is used on a thread of its own, for which the library's thread waits when it asks
- * for results. Otherwise, or on a device of the program, it is used on this thread, and results come by promises only.
+ * The library's access to the GPU. If threads share the memory, a thread of its own uses the GPU, and the library's thread blocks until
+ * that has results. Otherwise, or for a GPUDevice of the program, this thread uses the GPU, and results come through promises only.
  */
 
 const { Gpu, TOLD, openDevice, described, wordsOf } = require('./gpu.js')
@@ -19,7 +19,7 @@ class Elsewhere {
   constructor (library) {
     this.library = library
     this.last = 0 // the number of the last message
-    this.waits = 0 // for promises
+    this.waits = 0 // number of promises in held
     const control = library.gpuControl
     this.words = new Int32Array(library.memory.buffer, control, GPU_CONTROL_BYTES / 4).fill(0)
     this.limitsOf = new Float64Array(library.memory.buffer, control + 4 * LIMITS, TOLD)
@@ -31,10 +31,10 @@ class Elsewhere {
       if (error === undefined) resolve()
       else reject(new Error(error))
     }
-    this.worker.unref?.() // Node ends, unless something is waited for
+    this.worker.unref?.() // lets Node exit, unless a promise is held
   }
 
-  /** Lets Node wait for a promise. */
+  /** Keeps Node from exiting until a promise is settled. */
   async held (promise) {
     this.worker.ref?.()
     this.waits++
@@ -50,14 +50,14 @@ class Elsewhere {
     return this.last
   }
 
-  /** Waits for a message, which may have failed. */
+  /** Blocks until the worker has processed a message; throws the error of the message, if it failed. */
   finish (number) {
     const { words } = this
     for (let done; (done = Atomics.load(words, DONE)) - number < 0;) if (this.library.workers.mayWait) Atomics.wait(words, DONE, done)
     if (words[FAILED] !== 0) throw new Error(told(words))
   }
 
-  /** The same for a program that waits by a promise. */
+  /** finish, asynchronously. */
   async finishLater (number) {
     const { words } = this
     for (let done; (done = Atomics.load(words, DONE)) - number < 0;) {
@@ -164,13 +164,13 @@ class Here {
  * The functions of the import module "polygrad" for WebGPU.
  *
  * @param {object} library see hostImports
- * @param {function(function()): number} tried runs something, and gives 0, or 1 after an error, which the library is told of
+ * @param {function(function()): number} tried runs a function, and returns 0, or 1 after an error, which it keeps for the library
  */
 function gpuImports (library, tried) {
   let gpu = null
-  let other = null // on another thread
+  let other = null // the GPU on another thread, if it was started
   let used = [] // what the library has opened: the GPU, and the number of its device
-  let opened = 0 // how often it has
+  let opened = 0 // how often the library has opened a device
   const isOf = (number) => number === opened && used[0] === gpu && used[1] === gpu.number && !gpu.isLost
 
   library.initGpu = async (options = {}) => {
@@ -182,7 +182,7 @@ function gpuImports (library, tried) {
     return gpu.name
   }
 
-  /** The same at once, where this thread may wait for one that begins. */
+  /** initGpu, synchronously: only where this thread may block until a new thread has started. */
   function openNow () {
     if (!library.shared || !library.workers?.gpuAtOnce) throw new Error(NOT_OPEN)
     other ??= new Elsewhere(library)
@@ -190,24 +190,24 @@ function gpuImports (library, tried) {
     gpu = other
   }
 
-  /** Gives the device up, as if it had been lost: for tests. */
+  /** Destroys the device, as if it had been lost: for tests. */
   library.loseGpu = () => gpu.lose()
 
-  /** The GPUDevice, null if it is used on another thread. */
+  /** The GPUDevice, null if another thread uses it. */
   library.gpuDevice = () => gpu?.gpu?.device ?? null
 
-  /** The GPUBuffer that the library knows by a number. */
+  /** The GPUBuffer of the library's number. */
   library.gpuBuffer = (number) => gpu.bufferOf(number)
 
   let offers = 0
 
-  /** Lets the library adopt a GPUBuffer, and gives the number for that. */
+  /** Offers a GPUBuffer to the library; returns the number by which to adopt it. */
   library.offerBuffer = (buffer) => {
     gpu.offer(++offers, buffer)
     return offers
   }
 
-  /** The same for a buffer with the pixels of an ImageBitmap, which is closed. */
+  /** Offers a buffer with the pixels of an ImageBitmap, which is closed. */
   library.offerImage = (source, width, height) => {
     gpu.offerImage(++offers, source, width, height)
     return offers
@@ -216,7 +216,7 @@ function gpuImports (library, tried) {
   let tickets = 0
   const fetches = new Map() // promises by ticket
 
-  /** Waits for what the library fetches. */
+  /** Waits for a readback of the library. */
   library.fetched = async (ticket) => {
     try {
       await fetches.get(ticket)
@@ -240,7 +240,7 @@ function gpuImports (library, tried) {
       return number
     },
 
-    // What was made on a device that is lost is gone with it.
+    // Commands for a lost device are dropped: its objects are lost with it.
     gpu_perform: (number, at, count, wait) => isOf(number) ? gpu.perform(at >>> 0, count, wait === 1) : gpu?.performed ?? 0,
     gpu_performed: () => gpu?.performed ?? 0,
     gpu_wait: (number) => tried(() => { if (isOf(number)) gpu.wait() }),
@@ -252,7 +252,7 @@ function gpuImports (library, tried) {
 
     gpu_fetch (number, buffer, at, bytes) {
       const fetch = isOf(number) ? gpu.fetch(buffer, at >>> 0, bytes) : Promise.reject(new Error('the device was lost'))
-      fetch.catch(() => {}) // who waits gets it
+      fetch.catch(() => {}) // library.fetched reports the error
       fetches.set(++tickets, fetch)
       return tickets
     },

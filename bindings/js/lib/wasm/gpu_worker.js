@@ -1,12 +1,12 @@
 'use strict'
 /**
- * WebGPU on a thread of its own. What it gives comes by promises, for which the library's thread could not wait; for this thread it can,
- * through words of the memory that they share.
+ * WebGPU on a thread of its own. WebGPU returns promises, on which the library's thread could not block; on this thread it can, through
+ * words of the shared memory.
  */
 
 const { Gpu, TOLD, openDevice, wordsOf } = require('./gpu.js')
 
-// Words, by their places. The library's thread sends messages with numbers, and this one writes what became of them.
+// Indices of the shared words. The library's thread sends numbered messages, and this thread writes their outcome.
 const DONE = 0 // the number of the last message that was done
 const FAILED = 1 // whether it failed
 const LOST = 2 // the number of the last device that was lost
@@ -24,7 +24,7 @@ function tell (words, message) {
 
 const told = (words) => new TextDecoder().decode(new Uint8Array(words.buffer, words.byteOffset + 4 * (TEXT + 1), words[TEXT]).slice())
 
-/** What the worker does: messages one after the other; find gives what the thread has of WebGPU. */
+/** Processes messages one after the other; find returns the thread's GPU object (navigator.gpu). */
 function serveGpu ({ memory, control }, port, find = () => globalThis.navigator?.gpu) {
   const words = new Int32Array(memory.buffer, control, GPU_CONTROL_BYTES / 4)
   const all = wordsOf(memory)
@@ -40,7 +40,7 @@ function serveGpu ({ memory, control }, port, find = () => globalThis.navigator?
       tell(words, gpu.name)
     },
     async perform ({ at, count }) {
-      // What makes pipelines does not wait for others: commands that launch come later.
+      // Commands that compile pipelines need not wait for pending ones; all others do, since they may launch them.
       if (all()[at / 4] !== COMPILE) await Promise.all(gpu.pending)
       if (!gpu.isLost) gpu.perform(at, count)
     },
@@ -50,7 +50,7 @@ function serveGpu ({ memory, control }, port, find = () => globalThis.navigator?
       source.close()
     },
     read: ({ buffer, parts }) => gpu.read(buffer, parts),
-    // Others go on meanwhile.
+    // Not awaited: later messages are processed during the readback.
     fetch ({ ticket, buffer, at, bytes }) {
       const answer = (error) => port.postMessage({ ticket, error })
       gpu.fetch(buffer, at, bytes).then(() => answer(), ({ message }) => answer(message))
@@ -69,7 +69,7 @@ function serveGpu ({ memory, control }, port, find = () => globalThis.navigator?
         await actions[data.action](data)
       } catch (error) {
         failed = 1
-        if (data.action === 'perform' || data.action === 'image') gpu?.keep(error) // who waits gets it
+        if (data.action === 'perform' || data.action === 'image') gpu?.keep(error) // thrown by the next check
         else tell(words, error.message)
       }
       Atomics.store(words, FAILED, failed)
@@ -79,6 +79,6 @@ function serveGpu ({ memory, control }, port, find = () => globalThis.navigator?
   }
 }
 
-const COMPILE = 4 // the command
+const COMPILE = 4 // the number of the command compilePipeline
 
 module.exports = { serveGpu, told, DONE, FAILED, LOST, OPENED, LIMITS, GPU_CONTROL_BYTES }

@@ -1,13 +1,13 @@
 'use strict'
-/** What the module of the library asks of what runs it: kernels are modules of their own, which work on its memory. */
+/** The host functions that the library's module imports. Kernels are WebAssembly modules of their own, which work on its memory. */
 
 const { gpuImports } = require('./gpu_host.js')
 const { startPool, MOST_THREADS } = require('./threads.js')
 
-// A module with f(x, y) = x * x + y, by a relaxed multiply-add of vectors.
+// A module with f(x, y) = x * x + y, computed by f32x4.relaxed_madd.
 const FUSED = new Uint8Array([
   0, 97, 115, 109, 1, 0, 0, 0, // WebAssembly, version 1
-  1, 7, 1, 0x60, 2, 0x7D, 0x7D, 1, 0x7D, // a type: of two f32, gives an f32
+  1, 7, 1, 0x60, 2, 0x7D, 0x7D, 1, 0x7D, // the type (f32, f32) -> f32
   3, 2, 1, 0,
   7, 5, 1, 1, 102, 0, 0, // exported as f
   10, 22, 1, 20, 0,
@@ -15,30 +15,30 @@ const FUSED = new Uint8Array([
   0xFD, 0x85, 2, 0xFD, 0x1F, 0, 11 // f32x4.relaxed_madd, the first lane
 ])
 
-/** Whether the engine has relaxed multiply-adds that round once. */
+/** Whether the engine has relaxed multiply-adds, and they are fused: one rounding. */
 function isFused () {
   if (!WebAssembly.validate(FUSED)) return false
   const { f } = new WebAssembly.Instance(new WebAssembly.Module(FUSED)).exports
-  return f(1 + 2 ** -12, -1 - 2 ** -11) !== 0 // 2 ** -24 without a rounding between
+  return f(1 + 2 ** -12, -1 - 2 ** -11) !== 0 // 2 ** -24 if the product is not rounded, else 0
 }
 
 /**
  * The functions of the import module "polygrad".
  *
- * @param {object} library memory: the WebAssembly.Memory, which may be known only when the functions are called; shared: whether
- *   threads share it; control: the address of memory for what they say to each other; workers: how they are started, null if not
+ * @param {object} library memory: the WebAssembly.Memory, which may be set as late as the first call; shared: whether threads share it;
+ *   control: the address of the words by which threads communicate; workers: starts threads, null if there are none
  */
 function hostImports (library) {
-  const modules = [] // what they export, by number - 1
-  const functions = [] // by number
-  const places = [] // of kernels, by the number of the function: what other threads find them by
-  const free = { modules: [], functions: [] } // numbers that are used again
+  const modules = [] // compiled modules of kernels, by number - 1
+  const functions = [] // kernels, by number
+  const places = [] // for each kernel what other threads need to compile and find it
+  const free = { modules: [], functions: [] } // indices to reuse
   let failure = ''
   let compiled = 0
   let threads = 1
   let pool = null
 
-  /** Runs something; after a trap its error is the last failure. */
+  /** Runs a function, and returns 0, or 1 after a trap or another error, whose message becomes the last failure. */
   function tried (run) {
     try {
       run()
@@ -52,7 +52,7 @@ function hostImports (library) {
   return {
     compile (code, length) {
       try {
-        // A copy: an engine compiles no bytes that other threads may change.
+        // Copied, because engines do not compile bytes in shared memory.
         const module = new WebAssembly.Module(new Uint8Array(library.memory.buffer, code >>> 0, length).slice())
         const { exports } = new WebAssembly.Instance(module, { env: { memory: library.memory } })
         const number = free.modules.pop() ?? modules.length

@@ -1,21 +1,21 @@
 'use strict'
-/** The library as a module of WebAssembly: how it is compiled, gets its memory and begins to run. */
+/** The library as a WebAssembly module: compiling it, making its memory, and starting it. */
 
 const { GPU_CONTROL_BYTES } = require('./gpu_worker.js')
 const { hostImports } = require('./host.js')
 const { CONTROL_BYTES } = require('./threads.js')
 const { wasiImports } = require('./wasi.js')
 
-const SECTION = 'polygrad.memory' // the first one: where the flags of the memory's limits are, and its least size
-const HEAD = `\0asm\x01\0\0\0\0\x18\x0f${SECTION}` // how a file begins, up to what the section says
-const SAID = 8 // bytes
-const UNSHARED = 1 // the flags of limits; files have those of a shared memory
+const SECTION = 'polygrad.memory' // the first custom section: the file offset of the memory's limits flags, and its initial size
+const HEAD = `\0asm\x01\0\0\0\0\x18\x0f${SECTION}` // the beginning of a file, up to the contents of the section
+const SAID = 8 // bytes of the contents
+const UNSHARED = 1 // the limits flags of an unshared memory; files have those of a shared one
 const MOST = 65_536 // pages
-const PART = 'polygrad.part' // a section of a module in parts, equal in all
+const PART = 'polygrad.part' // a custom section that is equal in all parts of a module
 
-const DEFERRED = ['deferred', 'models'] // how the names of the files of deferred parts end
+const DEFERRED = ['deferred', 'models'] // file name suffixes of the deferred parts
 
-/** What the section says: the file offset of the flags, and the least size in pages. */
+/** The contents of the section: the file offset of the limits flags, and the initial size in pages. */
 function sectionOf (bytes) {
   const words = new DataView(bytes.buffer, bytes.byteOffset, SAID)
   return { flags: words.getUint32(0, true), initial: words.getUint32(4, true) }
@@ -26,10 +26,10 @@ function notOurs () {
 }
 
 /**
- * Makes the first bytes of a file those of a module with an unshared memory, if they reach far enough.
+ * Patches the first bytes of a file so that the module has an unshared memory.
  *
- * @param {Uint8Array} bytes they are changed in place
- * @returns {boolean} whether they did
+ * @param {Uint8Array} bytes are changed in place
+ * @returns {boolean} false if the bytes do not reach the flags yet
  */
 function unshare (bytes) {
   for (let i = 0; i < Math.min(bytes.length, HEAD.length); i++) if (bytes[i] !== HEAD.charCodeAt(i)) notOurs()
@@ -40,7 +40,7 @@ function unshare (bytes) {
   return true
 }
 
-/** Whether there are memories here that threads may share. Pages that are not isolated have them, too, in some browsers, for one thread. */
+/** Whether shared memories exist here. In some browsers pages that are not isolated have them, too, but for one thread only. */
 function canShare () {
   try {
     return !(new WebAssembly.Memory({ initial: 1, maximum: 1, shared: true }).buffer instanceof ArrayBuffer)
@@ -50,13 +50,13 @@ function canShare () {
 }
 
 /**
- * The memory of the library, and the imports of its module.
+ * Makes the memory of the library, and the imports of its module.
  *
- * @param {WebAssembly.Module} module the module, made for a memory of that kind
+ * @param {WebAssembly.Module} module the module, compiled for a shared or unshared memory as shared says
  * @param {boolean} shared whether threads may share the memory
  * @param {object} options environment: its variables; fileImports: the functions of WASI for files on a memory;
- *   workers: how threads are started, if they are; live: whether the program sees the memory itself, or copies, unless it is not shared;
- *   loadDeferred: loads a deferred part of the module at once, a function of the library and the number of the part
+ *   workers: starts threads, null for none; live: whether views share the memory rather than copy it, for a shared memory only;
+ *   loadDeferred(library, part): loads a deferred part of the module synchronously
  */
 function prepared (module, shared, { environment = {}, fileImports, workers = null, live = shared, loadDeferred }) {
   const [section] = WebAssembly.Module.customSections(module, SECTION)
@@ -74,7 +74,7 @@ function prepared (module, shared, { environment = {}, fileImports, workers = nu
   return { library, imports }
 }
 
-/** What says to which module a part belongs; empty for a module in one part. */
+/** The id by which the parts of a module are matched; empty for a module in one part. */
 function partOf (module) {
   return String(WebAssembly.Module.customSections(module, PART).map((section) => new BigUint64Array(section)))
 }
@@ -85,14 +85,14 @@ function deferredImports (library, module) {
   return { env: { memory: library.memory }, first: library.exports }
 }
 
-/** Adds a deferred part to a library, from the bytes of its file, which may be changed. */
+/** Adds a deferred part to a library, from the bytes of its file, which may be patched in place. */
 function complete (library, bytes) {
   if (!library.shared && !unshare(bytes)) notOurs()
   const module = new WebAssembly.Module(bytes)
   return new WebAssembly.Instance(module, deferredImports(library, module))
 }
 
-/** Adds a deferred part that was compiled, without waiting. */
+/** Adds a compiled deferred part asynchronously. */
 const completeAsync = (library, module) => WebAssembly.instantiate(module, deferredImports(library, module))
 
 function begin (library, instance) {
@@ -105,7 +105,7 @@ function begin (library, instance) {
   return library
 }
 
-/** Compiles and starts the library at once, from the bytes of its file, which may be changed. Options are those of prepared, and shared. */
+/** Compiles and starts the library synchronously; the bytes may be patched in place. Options are those of prepared, and shared. */
 function start (bytes, options = {}) {
   const shared = (options.shared ?? true) && canShare()
   if (!shared && !unshare(bytes)) notOurs()
@@ -114,7 +114,7 @@ function start (bytes, options = {}) {
   return begin(library, new WebAssembly.Instance(module, imports))
 }
 
-/** Starts a module that was compiled, without waiting. */
+/** Starts a compiled module asynchronously. */
 async function startAsync (module, shared, options) {
   const { library, imports } = prepared(module, shared, options)
   return begin(library, await WebAssembly.instantiate(module, imports))

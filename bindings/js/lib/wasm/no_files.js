@@ -1,10 +1,10 @@
 'use strict'
-/** Files of a page by the functions of WASI (preview 1): it has none, and says so of every name. */
+/** The file functions of WASI (preview 1) in a page, which has no files: no name is found. */
 
 const [NO_NUMBER, NOTHING] = [8, 44] // numbers of errors: of a file, and of a name
 const ROOT = 3
 
-/** The functions for a memory. */
+/** The file functions for a module's memory. */
 function fileImports (memory) {
   const view = () => new DataView(memory.buffer)
   const nothing = () => NOTHING

@@ -1,39 +1,39 @@
 'use strict'
 /**
- * Threads that share runs of kernels. A run is cut into parts, one for each thread, and parts into pieces. A thread takes the pieces
- * of its own part first, so that it meets the same memory in one run after the other, then those that are left of the others.
- * Everything that they say to each other stands in words of the memory that they share: the thread that asks for a run does not
- * return to its event loop meanwhile.
+ * A thread pool that runs kernels. A run is cut into parts, one for each thread, and each part into pieces. A thread takes the pieces
+ * of its own part first, so that it touches the same memory in consecutive runs, and then steals pieces of other parts.
+ * Threads communicate only through words of the shared memory: the thread that starts a run does not return to its event loop
+ * before the run has ended.
  */
 
-// Words, by their places. Those that several threads write have a cache line of their own.
-const RUN = 0 // the number of the last run, which workers wait for
-const DONE = 16 // pieces of it that are finished
-const READY = 32 // workers that run
-const SLEEPERS = 48 // workers that wait
-const WAITING = 64 // whether the thread that asked waits
+// Indices of the shared words. A word that several threads write has a cache line of its own.
+const RUN = 0 // the number of the last run; workers sleep on it
+const DONE = 16 // the number of finished pieces of the run
+const READY = 32 // the number of workers that have started
+const SLEEPERS = 48 // the number of workers that sleep
+const WAITING = 64 // whether the starting thread sleeps until the end of the run
 const FAILED = 80 // whether a piece has failed
-const JOB = 96 // a run: its thread writes it while no piece is left
+const JOB = 96 // the description of the run; it is written only while no pieces are left to take
 const [MODULE, CODE, LENGTH, KERNEL, ARGS, WORDS, FIRST, THREADS, PIECES, ITEMS, ITEMS_HIGH] = Array.from({ length: 11 }, (_, i) => JOB + i)
-const LEFT = 112 // for each part the pieces that nobody has taken: the number of the run, the end, and the next one
+const LEFT = 112 // for each part, packed by wordOf: the number of the run, the end of its pieces, and the next piece to take
 const LINE = 16
 const MOST_THREADS = 32
-const TEXT = LEFT + LINE * MOST_THREADS // the error of a piece: its length, and UTF-8
+const TEXT = LEFT + LINE * MOST_THREADS // the error message of a piece: its length, and UTF-8
 const TEXT_BYTES = 1024
 const CONTROL = TEXT + 1 + TEXT_BYTES / 4
 const CONTROL_BYTES = 4 * CONTROL
 
-const SPIN = 0.05 // milliseconds for which a worker looks for the next run before it sleeps: to wake a thread takes longer than a short run
-const WAIT = 0.1 // and the thread that asked for the end of one
-const LOOKS = 64 // between two readings of the clock
-const LOST = 60_000 // milliseconds after which a thread that finishes no piece has ended
-const MODULES = 256 // that a worker keeps
+const SPIN = 0.05 // milliseconds that a worker spins for the next run before it sleeps: waking a thread takes longer than a short run
+const WAIT = 0.1 // milliseconds that the starting thread spins for the end of a run
+const LOOKS = 64 // loads between two readings of the clock while spinning
+const LOST = 60_000 // milliseconds without a finished piece after which a thread is taken for dead
+const MODULES = 256 // modules that a worker keeps compiled
 const HALF = 2 ** 32
 
 const wordOf = (run, end, next) => run << 10 | end << 5 | next
-const NUMBER = (1 << 22) - 1 // of a run
+const NUMBER = (1 << 22) - 1 // the mask of run numbers
 
-/** Takes a piece of a part of a run; -1 if none is left. */
+/** Takes the next piece of a part; -1 if none is left or the run is over. */
 function take (words, part, run) {
   const at = LEFT + LINE * part
   for (;;) {
@@ -44,20 +44,20 @@ function take (words, part, run) {
   }
 }
 
-/** Where share i of n equal ones of the count from first on begins. */
+/** The beginning of share i when count items from first on are divided into n nearly equal shares. */
 const begin = (first, count, n, i) => first + Math.floor(count / n) * i + Math.min(i, count % n)
 
 /**
- * A thread's share of a run: the pieces of its own part, then what is left of the others.
+ * A thread's work in a run: the pieces of its own part, then pieces that it steals from other parts.
  *
- * @param {Int32Array} words those that the threads share
- * @param {function(): Int32Array} all the whole memory
+ * @param {Int32Array} words the shared words
+ * @param {function(): Int32Array} all returns the whole memory
  * @param {number} thread the number of the thread
  * @param {number} run
- * @param {function(): function(number)} functionOf the function of the run
+ * @param {function(): function(number)} functionOf returns the kernel of the run
  */
 function work (words, all, thread, run, functionOf) {
-  const threads = words[THREADS] // of a later run already, if nothing can be taken
+  const threads = words[THREADS] // may belong to a later run already; then take finds no piece of this one
   for (let i = 0; i < threads; i++) {
     const part = (thread + i) % threads
     for (let piece = take(words, part, run); piece >= 0; piece = take(words, part, run)) {
@@ -67,7 +67,7 @@ function work (words, all, thread, run, functionOf) {
 }
 
 function perform (words, all, thread, part, piece, functionOf) {
-  const [threads, pieces] = [words[THREADS], words[PIECES]] // once the last piece is done they belong to the next run
+  const [threads, pieces] = [words[THREADS], words[PIECES]] // read now: the next run may overwrite them once the last piece is done
   const items = (words[ITEMS] >>> 0) + words[ITEMS_HIGH] * HALF
   const [from, to] = [begin(0, items, threads, part), begin(0, items, threads, part + 1)]
   const [first, end] = [begin(from, to - from, pieces, piece), begin(from, to - from, pieces, piece + 1)]
@@ -98,17 +98,17 @@ function tell (words, message) {
 
 const told = (words) => new TextDecoder().decode(textOf(words).slice(0, words[TEXT]))
 
-/** A function that gives the whole memory, which may have grown, as words. */
+/** A function that returns the whole memory as words, in a new view if the memory has grown. */
 function wordsOf (memory) {
   let words = new Int32Array(memory.buffer)
   return () => words.byteLength === memory.buffer.byteLength ? words : (words = new Int32Array(memory.buffer))
 }
 
-/** What a worker does until it is ended: it waits for runs, and does its share of them. */
+/** The main loop of a worker: waits for runs, and takes part in them. It never returns. */
 function serve (memory, control) {
   const words = new Int32Array(memory.buffer, control, CONTROL)
   const all = wordsOf(memory)
-  const modules = new Map() // what they export, the one that was used last at the end
+  const modules = new Map() // exports of compiled modules by number, least recently used first
 
   function functionOf () {
     const number = words[MODULE]
@@ -143,11 +143,11 @@ function serve (memory, control) {
 }
 
 /**
- * The thread of the library, and workers that it starts.
+ * Starts workers, which together with the library's own thread make a pool.
  *
- * @param {WebAssembly.Memory} memory which they share
- * @param {number} control the address of their words
- * @param {object} workers start(message, died): starts one, which gets the message; mayWait: whether this thread may wait
+ * @param {WebAssembly.Memory} memory the shared memory
+ * @param {number} control the address of the shared words
+ * @param {object} workers start(message, died): starts a worker with a message; mayWait: whether this thread may block
  * @param {number} threads
  */
 function startPool (memory, control, workers, threads) {
@@ -158,7 +158,7 @@ function startPool (memory, control, workers, threads) {
     broken = !workers.start({ memory, control }, () => { broken = true })
   }
 
-  /** Waits until all pieces are done. */
+  /** Waits until all pieces are done; throws if a thread is taken for dead. */
   function wait (total) {
     let [last, since] = [-1, performance.now()]
     for (let looks = 1; ; looks++) {
@@ -186,12 +186,12 @@ function startPool (memory, control, workers, threads) {
     /**
      * Runs a kernel on several threads, this one among them.
      *
-     * @param {object} kernel run: its function; module: number of its module, code and length: where that lies, kernel: its number there
-     * @param {number} args the address of the arguments of the first thread, those of the others follow
-     * @param {number} size words of the arguments of a thread
-     * @param {number} first which of them is the first item; the next one is the number of items
+     * @param {object} kernel run: its function; module: number of its module; code, length: the module's bytes; kernel: its number in it
+     * @param {number} args the address of the arguments of the first thread; the arguments of the others follow
+     * @param {number} size 64-bit words of arguments of a thread
+     * @param {number} first the index of the argument with the first item; the next argument is the number of items
      * @param {number} parts one for each thread
-     * @param {number} pieces of each part
+     * @param {number} pieces in each part
      * @param {number} items
      */
     share (kernel, args, size, first, parts, pieces, items) {

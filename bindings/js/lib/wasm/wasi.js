@@ -3,9 +3,9 @@
 
 const { crypto, sleep } = require('../host/node.js')
 
-const NOT_SUPPORTED = 52 // numbers of errors, as all results of these functions
+const NOT_SUPPORTED = 52 // an error number, which all of these functions return
 const NO_FILE = 8
-const CLOCK = 0 // what to wait for
+const CLOCK = 0 // the event type of a subscription to a clock
 const SUBSCRIPTION = 48 // bytes
 const EVENT = 32
 const MOST = 65_536 // random bytes at a time
@@ -26,7 +26,7 @@ function wasiImports (memory, environment, said, files) {
   const print = { 1: console.log, 2: console.error }
   const decoders = { 1: new TextDecoder(), 2: new TextDecoder() }
 
-  /** Writes whole lines to the console, and keeps what the next ones begin with. */
+  /** Writes complete lines to the console, and buffers the rest. */
   function write (fd, part) {
     const text = decoders[fd].decode(part, { stream: true })
     const whole = (lines[fd] + text).split('\n')
@@ -88,7 +88,7 @@ function wasiImports (memory, environment, said, files) {
       return 0
     },
 
-    /** Waits for the first of some clocks: nothing else is asked for. */
+    /** Waits for the earliest of some clock subscriptions. Go's runtime uses no other events. */
     poll_oneoff (subscriptions, events, n, out) {
       let least = Infinity
       let first = 0
@@ -113,7 +113,7 @@ function wasiImports (memory, environment, said, files) {
       throw new Error(`exit with code ${code}`)
     }
   }
-  // Of files there are none, unless they are given. Addresses come as signed numbers.
+  // Without the argument files there are no files. Addresses arrive as signed numbers, so they are made unsigned.
   const functions = { fd_prestat_get: () => NO_FILE, ...files, ...system }
   return new Proxy(functions, {
     get: (_, name) => (...args) => functions[name]?.(...args.map((arg) => typeof arg === 'number' ? arg >>> 0 : arg)) ?? NOT_SUPPORTED

@@ -1,11 +1,11 @@
 'use strict'
-/** A worker of Node: one that shares runs of kernels, or that of the GPU. */
+/** The script of worker threads in Node: a worker that shares runs of kernels, or the thread of the GPU. */
 
 const { workerData: { memory, control, gpu, port, place } } = require('node:worker_threads')
 const { serveGpu } = require('./gpu_worker.js')
 const { serve } = require('./threads.js')
 
-let found = null // it has to stay
+let found = null // the GPU object, kept from being collected
 
 /** The WebGPU of npm's package webgpu (Dawn). */
 async function dawn () {

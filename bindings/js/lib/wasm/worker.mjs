@@ -1,4 +1,4 @@
-/** A worker of a page: one that shares runs of kernels, or that of the GPU. */
+/** The script of workers in a page: a worker that shares runs of kernels, or the thread of the GPU. */
 
 import { serveGpu } from './gpu_worker.js'
 import { serve } from './threads.js'
