@@ -13,7 +13,7 @@ from polygrad.jit import TinyJit
 from polygrad.tensor import Tensor
 from polygrad.variable import Variable
 
-from polygrad import viz  # isort: skip  # which needs Tensor
+from polygrad import viz  # isort: skip  # imports Tensor from this package
 
 __all__ = ["DType", "Device", "Instance", "Job", "Tensor", "TinyJit", "Variable", "dtypes", "viz"]
 __version__ = "2.0.0"

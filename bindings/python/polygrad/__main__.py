@@ -50,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(str(error))
     try:
         print(text, end="", flush=True)
-    except BrokenPipeError:  # who reads has seen enough; Python must not write the rest at its end
+    except BrokenPipeError:  # the reader has closed the pipe; Python must not flush at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
 

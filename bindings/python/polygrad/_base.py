@@ -1,4 +1,4 @@
-"""What all groups of tensor methods stand on: handles of arrays, and calls of operations."""
+"""The base class of tensors: handles of arrays, calls of operations, conversion of operands."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T", bound="Base")
 Number = Union[int, float, complex, bool]
-# What a method accepts beside a tensor: numbers, arrays, nested lists.
+# The types of operands that methods accept.
 Operand: TypeAlias = "Base | Number | np.ndarray[Any, Any] | np.generic | list[Any]"
 Sizes: TypeAlias = "int | Sequence[int]"
 
@@ -38,8 +38,8 @@ _All = c_int64 * MAX_DIMS
 _describe = lib.poly_array_describe
 _AT_ONCE = 256
 
-# Memory that the library works on, by the token it tells when that is over, and the handles of
-# tensors that were made on some: they are given back at once.
+# Arrays whose memory the library uses in place, by the token with which it returns them; and the
+# handles of tensors on such memory, which are released at once, not in batches.
 _shared: dict[int, Any] = {}
 _lent: set[int] = set()
 _tokens = (c_uint64 * 64)()
@@ -49,7 +49,7 @@ _training = False
 
 
 class Mode(type):
-    """The class of classes of tensors, which share a mode."""
+    """The metaclass of tensors: all classes share one training mode."""
 
     @property
     def training(cls) -> bool:
@@ -70,7 +70,7 @@ class Base(metaclass=Mode):
 
     _handle: int
     _known: tuple[tuple[Any, ...], DType]
-    # Said by requires_grad = False: no optimizer changes the tensor.
+    # Set by requires_grad = False: no optimizer changes the tensor.
     _frozen: bool
 
     if TYPE_CHECKING:  # bind gives the calls to the class, Tensor has the others
@@ -91,13 +91,13 @@ class Base(metaclass=Mode):
 
 
 class Pin:
-    """What keeps the memory of a tensor where it is."""
+    """A pin of a tensor's memory, which stays at its address as long as the pin lives."""
 
     __slots__ = ("_handle",)
 
 
 def made(cls: type[T], handle: int | None) -> T:
-    """Make a tensor of a handle of the library; NULL raises its error."""
+    """Make a tensor of a handle of the library; NULL raises the library's last error."""
     if handle is None:
         fail()
     tensor = cls.__new__(cls)
@@ -139,7 +139,7 @@ def sizes(shape: tuple[Any, ...], name: str = "shape") -> tuple[int, ...]:
 
 
 def finish(tensor: T, device: str | None, requires_grad: bool | None) -> T:
-    """Put a new tensor on a device, and say whether it wants a gradient."""
+    """Apply the options device and requires_grad to a new tensor, where they are given."""
     if device is not None:
         Device._move(tensor._handle, device)
     if requires_grad is not None:
@@ -154,7 +154,7 @@ def operation(name: str) -> int:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as one of a type that arguments of operations have, or NotImplemented."""
+    """Convert a value to a type that operations take as argument, or return NotImplemented."""
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, np.ndarray):
@@ -181,7 +181,7 @@ def _beside(value: Any, tensor: Base) -> Any:
 
 
 def operand(value: Any, like: Base) -> Any:
-    """Return an operand as a tensor or a number, which takes its type from the tensor it meets."""
+    """Return an operand as a tensor or a number; operations give numbers the type of like."""
     kind = type(value)
     if value is None or kind is float or kind is bool or isinstance(value, (Base, SymInt)):
         return value
@@ -196,7 +196,7 @@ def operand(value: Any, like: Base) -> Any:
 
 
 def combine(x: T, code: int, other: Any, swapped: bool) -> T:
-    """Return what an operator gives; an operand that it does not know is an error."""
+    """Apply a binary operator; an operand of an unsupported type is an error."""
     result = x._binary(code, other, bool(swapped))
     if result is NotImplemented:
         raise need_error("x", other, "a tensor or a number")
@@ -204,14 +204,14 @@ def combine(x: T, code: int, other: Any, swapped: bool) -> T:
 
 
 def source(value: Any, like: T) -> Any:
-    """Return what scatter writes; an array has the type of the tensor that it is written to."""
+    """Return the source operand of scatter; an array gets the type of the target tensor."""
     if isinstance(value, (np.ndarray, list, tuple)) and np.ndim(value):
         return type(like)(value, dtype=describe(like)[1])  # type: ignore[call-arg]
     return operand(value, like)
 
 
 def large(value: int, like: Base) -> float:
-    """Return an integer beyond 64 bits as what can stand for it beside a tensor."""
+    """Return an integer beyond 64 bits as a float, if the tensor beside it is floating."""
     dtype = describe(like)[1]
     if dtypes.is_float(dtype):
         return float(value)
@@ -219,13 +219,13 @@ def large(value: int, like: Base) -> float:
 
 
 def pair(size: Any) -> Any:
-    """Return the sizes of a window; a number stands for two axes."""
+    """Return the two sizes of a window; one number stands for both."""
     size = plain(size)
     return size if hasattr(size, "__iter__") else (size, size)
 
 
 def float_type(kind: Any) -> Any:
-    """Return a data type; None stands for the default one of floats."""
+    """Return a data type; None means dtypes.default_float."""
     return known_dtype(dtypes.default_float if kind is None else kind)
 
 
@@ -265,17 +265,17 @@ def handles(tensors: Iterable[Base], what: str = "tensors") -> Any:
 
 
 def node_of(tensor: Base) -> Node:
-    """Return the node that a tensor stands for now."""
+    """Return the graph node of a tensor's current value."""
     return Node(lib.poly_array_node(tensor._handle))
 
 
 def release_dead() -> None:
-    """Give the handles of collected tensors back to the library, and memory to its owners.
+    """Release the handles of collected tensors, and the arrays whose memory they shared.
 
-    Who computes or writes calls it before: a tensor that is gone must not keep memory.
+    It is called before everything that computes or writes: a dead tensor must not keep memory.
     """
     bury()
-    # Memory of tensors that are there is in use.
+    # Live tensors use their arrays: only if there are more can some have been returned.
     while len(_shared) > len(_lent):
         n = lib.poly_array_released(CTX, _tokens, len(_tokens))
         for token in _tokens[: max(n, 0)]:
@@ -290,7 +290,7 @@ _next_token = 0
 def share(
     cls: type[T], array: np.ndarray[Any, Any], dtype: DType, shape: tuple[int, ...] | None = None
 ) -> T:
-    """Make a tensor on the memory of an array, which must be contiguous and writable."""
+    """Make a tensor that shares the memory of an array, which must be contiguous and writable."""
     global _next_token
     if shape is None:
         shape = array.shape
@@ -298,7 +298,7 @@ def share(
         release_dead()
     _next_token += 1
     token = _next_token
-    # Before the call: the library may tell at any time that it is over.
+    # Before the call: the library may return the token at any time.
     _shared[token] = array
     n = len(shape)
     handle = lib.poly_array_share(
@@ -314,7 +314,7 @@ def share(
 
 
 def copied(cls: type[T], array: np.ndarray[Any, Any], dtype: DType) -> T:
-    """Make a tensor of the elements of a contiguous array."""
+    """Make a tensor with a copy of the elements of a contiguous array."""
     shape = array.shape
     at = pointer(array)
     tensor = made(cls, lib.poly_array_new(CTX, dtype.id, dims(shape), len(shape), at, array.nbytes))

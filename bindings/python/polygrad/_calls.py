@@ -1,4 +1,4 @@
-"""The calls that are made most, as functions that the library has for Python (capi/python.c).
+"""The most frequent calls, as CPython functions that the library implements (capi/python.c).
 
 A call through ctypes takes half a microsecond, an operation of the library as much.
 """
@@ -18,12 +18,12 @@ from polygrad.variable import SymInt
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# Objects in the order in which the library takes them.
+# Python objects that the library needs, in the order of poly_python_methods.
 _TYPES = (int, float, bool, complex, str, tuple, list, range, slice)
 _VALUES = (None, Ellipsis, True, NotImplemented)
 _NAMES = ("_handle", "id", "_node", "handle", "start", "stop", "step", "__name__")
 
-# The library borrows them.
+# Keeps these objects alive: the library holds borrowed references.
 _kept: list[Any] = []
 
 
@@ -46,8 +46,8 @@ def bind(
 ) -> dict[str, Any]:
     """Give the classes of tensors and pins their methods and return the other functions by name.
 
-    lent are the handles that are released at once, by release; plain(value) makes a value of
-    another type one that the library knows, or NotImplemented; beside(value, tensor) an operand.
+    lent are handles that are released at once, by release. plain(value) converts a value of a type
+    that the library does not know, or returns NotImplemented; beside(value, tensor) an operand.
     """
     own = (tensor, DType, SymInt, *_NAMES, lent, fail, plain, beside, release, is_finalizing)
     objects = (*_TYPES, *_VALUES, *own)

@@ -1,4 +1,4 @@
-"""Ways to make tensors."""
+"""Constructors of tensors whose signatures the generated methods do not cover."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 
 class Creation(Methods):
-    """Class methods that make tensors, in ways of their own. All of them are lazy.
+    """Class methods that make tensors. All of them are lazy.
 
-    dtype is the data type of the result, device where it lives, and requires_grad whether
-    backward gives it a gradient.
+    dtype is the data type of the result, device the device that it is put on, and requires_grad
+    whether backward gives it a gradient.
     """
 
     __slots__ = ()
@@ -41,7 +41,7 @@ class Creation(Methods):
         device: str | None = None,
         requires_grad: bool | None = None,
     ) -> Self:
-        """Return a tensor filled with a value, an error where it is none of an integer type.
+        """Return a tensor filled with a value; an integer type must be able to hold it.
 
         >>> Tensor.full((2, 2), 7).tolist()
         [[7, 7], [7, 7]]
@@ -98,13 +98,13 @@ class Creation(Methods):
     ) -> Self:
         """Return the contents of a URL (http, https, ftp, file or data) as bytes: uint8.
 
-        What comes over the network is kept in polygrad/downloads of the user's cache folder and
-        read from there the next time. gunzip unpacks it; dtype reads the bytes as another type.
+        Downloads are stored in polygrad/downloads of the user's cache folder and read from there
+        the next time. gunzip decompresses them; dtype reads the bytes as another type.
 
         >>> bytes(Tensor.from_url("data:,hello").tolist())
         b'hello'
         """
-        from polygrad._download import download  # HTTP and its ciphers: 12 MiB that few need
+        from polygrad._download import download  # imports HTTP and TLS: 12 MiB that few need
 
         if not re.match(r"\w+:", need(str, "url", url, "a text")):
             raise wrong("url", repr(url), "a URL")

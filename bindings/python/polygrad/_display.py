@@ -1,4 +1,4 @@
-"""How tensors show themselves: in a terminal, in formatted strings and in notebooks."""
+"""The display of tensors: in a terminal, in formatted strings and in notebooks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from polygrad._base import Base, copied, describe
 
 
 class Display(Base):
-    """Texts of tensors. None of them computes a tensor: of a lazy one there are no values."""
+    """Tensors as text. Nothing is computed for it: a lazy tensor shows no values."""
 
     __slots__ = ()
 
@@ -21,7 +21,7 @@ class Display(Base):
         return self._data if self.is_realized and not _trace.active() else None
 
     def __repr__(self) -> str:
-        """Return the values as numpy prints them, in short for large tensors, with their type.
+        """Return the values as numpy prints them, abbreviated for large tensors, with the type.
 
         >>> Tensor([[1.0, 2.5], [3.0, 4.0]])
         Tensor([[1. , 2.5],
@@ -78,8 +78,8 @@ class Display(Base):
 def _text(tensor: Any, stored: np.ndarray[Any, Any], prefix: str = "") -> str:
     """Return stored values as numpy prints them behind a prefix.
 
-    Of a large array only the corners are looked at: numpy leaves out the middle of an axis with
-    more elements than twice the edge, which is all that it has to have.
+    For a large array only the corners are passed to numpy: it leaves out the middle of an axis
+    with more elements than twice the edge, so one more element than that gives the same text.
     """
     options = np.get_printoptions()
     threshold, edge = int(options["threshold"]), int(options["edgeitems"])
@@ -96,7 +96,7 @@ def _text(tensor: Any, stored: np.ndarray[Any, Any], prefix: str = "") -> str:
 
 
 def _bytes(n: int) -> str:
-    """Return a number of bytes as people read it.
+    """Return a number of bytes with a unit.
 
     >>> _bytes(24), _bytes(1536), _bytes(5 << 30)
     ('24 bytes', '1.5 KiB', '5.0 GiB')

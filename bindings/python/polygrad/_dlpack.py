@@ -1,8 +1,8 @@
 """DLPack: tensors of other libraries on the same memory.
 
-numpy makes and takes the capsules, so memory is owned and freed by its code. It does not know
-bfloat16 and fp8, and old releases do not know bool: such elements travel as unsigned integers,
-and the type that the capsule names is written into it, or read from it, here.
+numpy makes and consumes the capsules, so its code owns and frees the memory. It does not know
+bfloat16 and fp8, and old releases do not know bool: numpy sees such elements as unsigned integers,
+and this module writes the real type into the capsule, or reads it from there.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class _DataType(ctypes.Structure):
 
 
 class _Tensor(ctypes.Structure):
-    """DLTensor, which is all of a DLManagedTensor that is looked at."""
+    """DLTensor, the first member of DLManagedTensor and the only one that is read here."""
 
     _fields_ = (
         ("data", ctypes.c_void_p),
@@ -75,7 +75,7 @@ _Capsule = type(np.zeros(1).__dlpack__())
 
 
 def _opened(capsule: Any) -> tuple[_Tensor, int]:
-    """Return the contents of a capsule, and its flags."""
+    """Return the DLTensor in a capsule, and its flags (0 for capsules without a version)."""
     name: bytes = _name_of(capsule)
     if name == b"dltensor":
         return _Tensor.from_address(_pointer_of(capsule, name)), 0
@@ -95,7 +95,7 @@ def export(
     dl_device: tuple[int, int] | None,
     copy: bool | None,
 ) -> Any:
-    """Return a capsule on the memory of an array whose elements are of a type."""
+    """Return a capsule that shares the memory of an array, with elements of type dtype."""
     if dl_device is not None and tuple(dl_device) != CPU:
         raise BufferError(f"__dlpack__: dl_device: {dl_device}, expected {CPU}: the tensor's")
     bits = array if dtype.numpy == array.dtype else array.view(f"uint{8 * dtype.itemsize}")
@@ -131,7 +131,7 @@ class _AsIntegers:
 
 
 class _Writable:
-    """The memory of an array that numpy took for read-only because its owner could not tell."""
+    """The memory of an array that numpy marked read-only, as its owner's DLPack has no flag."""
 
     def __init__(self, array: np.ndarray[Any, Any]) -> None:
         self._array = array
@@ -143,7 +143,7 @@ class _Writable:
 def load(x: Any, copy: bool | None) -> tuple[np.ndarray[Any, Any], DType]:
     """Return the elements of another library's tensor, in place if possible, and their type."""
     if not _VERSIONED and isinstance(x, np.ndarray) and not x.flags.writeable:
-        # Such numpy hands out nothing that is read-only.
+        # These versions of numpy do not export read-only arrays.
         if copy is False:
             raise BufferError("Tensor.from_dlpack: copy is False, but the memory is read-only")
         x = x.copy()
@@ -169,7 +169,7 @@ def _capsule_of(x: Any) -> Any:
         raise wrong("x", f"a tensor on DLPack device {device}", expected, BufferError)
     try:
         return x.__dlpack__(max_version=(1, 0))
-    except TypeError:  # of the time before versions
+    except TypeError:  # a version of DLPack before 1.0
         return x.__dlpack__()
 
 

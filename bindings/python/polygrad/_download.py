@@ -31,7 +31,7 @@ def download(url: str, gunzip: bool = False, show: bool | None = False) -> bytes
     else:
         data = _read(url, show)
         path.parent.mkdir(parents=True, exist_ok=True)
-        # Whole or not at all: another process may look for it at the same time.
+        # Written under another name and renamed: another process must never see a part of it.
         with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as part:
             part.write(data)
         Path(part.name).replace(path)

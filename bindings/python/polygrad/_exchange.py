@@ -20,7 +20,7 @@ T = TypeVar("T", bound="Exchange")
 
 
 class Exchange(Base):
-    """Memory that is shared with numpy, with libraries that know DLPack, and with other processes.
+    """Memory shared with numpy, with libraries that know DLPack, and with other processes.
 
     Nothing is copied: what one side writes, the other reads. The memory lives as long as one of
     them needs it.
@@ -50,7 +50,7 @@ class Exchange(Base):
         array = self.numpy()
         if not array.flags.c_contiguous:
             raise AttributeError("__array_interface__ is for contiguous memory: use __array__")
-        # Whoever uses the memory keeps the array alive: the tensor may stand for another by then.
+        # "data" keeps the array itself alive: the tensor may have other memory by then.
         return {**array.__array_interface__, "data": array}
 
     def __buffer__(self, flags: int) -> memoryview:
@@ -82,7 +82,7 @@ class Exchange(Base):
         [1.0, 7.0]
         """
         dtype, array = describe(self)[1], self._data
-        if not array.flags.writeable:  # a view that comes as a copy
+        if not array.flags.writeable:  # a copy, made of a view without regular steps
             if copy is False:
                 raise BufferError("__dlpack__: copy: False of a view without regular steps")
             array = array.copy()
@@ -128,8 +128,8 @@ class Exchange(Base):
     def gpu_buffer(self) -> Any:
         """Compute the tensor and return its memory as a GPUBuffer of the package wgpu.
 
-        It belongs to the device that Device.init was given, may be larger than the tensor, and has
-        its memory until the tensor moves or is freed: then it is the program's.
+        It belongs to the device that Device.init was given, may be larger than the tensor, and
+        shares memory with it until the tensor moves or is freed: then it is the program's alone.
         """
         native, _ = wgpu("the device of Device.init", Device.gpu, "GPUDevice")
         number = check(lib.poly_array_gpu_buffer(self._handle) or None, RuntimeError)
@@ -144,8 +144,8 @@ class Exchange(Base):
     ) -> Self:
         """Return a tensor on a GPUBuffer of the device that Device.init was given.
 
-        Both have the same memory. Its usage includes STORAGE, COPY_SRC and COPY_DST. offset, a
-        multiple of 256 bytes, is where the elements begin; without shape they are all that follow.
+        Both share memory. The buffer's usage must include STORAGE, COPY_SRC and COPY_DST. offset, a
+        multiple of 256 bytes, is where the elements begin; without shape, all that follow count.
         """
         wgpu("the device of Device.init", Device.gpu, "GPUDevice")
         (_, number), kind = wgpu("buffer", buffer, "GPUBuffer"), to_dtype(dtype)
@@ -160,12 +160,12 @@ class Exchange(Base):
     # To files and other processes
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the values; history and gradient stay behind.
+        """Pickle the values, without history and gradient.
 
         With protocol 5 and a buffer_callback, the memory is handed over as it is.
         """
         values = (type(self), self._data, describe(self)[1].name)
-        # A class made of Tensor may have attributes of its own.
+        # A subclass of Tensor may have attributes of its own.
         return _restore, (*values, self.requires_grad), getattr(self, "__dict__", None)
 
     def __copy__(self) -> Self:
@@ -186,7 +186,7 @@ class Exchange(Base):
 def _restore(
     cls: type[T], array: np.ndarray[Any, Any], dtype: str, requires_grad: bool | None
 ) -> T:
-    """Return the tensor that was pickled; memory that must not be written is copied."""
+    """Return the tensor that was pickled; read-only memory is copied."""
     tensor: Any = share(cls, np.require(array, requirements=["C", "A", "W"]), to_dtype(dtype))
     if requires_grad is not None:
         tensor.requires_grad = requires_grad

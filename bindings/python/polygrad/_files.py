@@ -38,7 +38,7 @@ Source = Union[str, "os.PathLike[str]", bytes, Tensor]
 
 
 class OpenFile:
-    """A file that the library has open, until nothing uses its memory any more."""
+    """A file that the library keeps open until nothing uses its memory any more."""
 
     def __init__(self, source: Source, kind: int) -> None:
         self.handle: int | None = None
@@ -51,7 +51,7 @@ class OpenFile:
             self.handle = lib.poly_file_open(os.fsencode(source), kind)
         else:
             raise need_error("fn", source, "a path, bytes or a tensor of uint8")
-        if self.handle is None:  # C has two functions, with a parameter of their own each
+        if self.handle is None:  # both C functions' parameters, data and path, are fn here
             raise ValueError(re.sub(": (data|path): ", ": fn: ", in_words(last_error()), count=1))
 
     def __del__(self, _free: Any = lib.poly_file_free) -> None:
@@ -59,7 +59,7 @@ class OpenFile:
             _free(self.handle)
 
     def tensor(self, i: int) -> Tensor:
-        """Return tensor i on the memory of the file."""
+        """Return tensor i, which shares the memory of the file."""
         sizes, number = (ctypes.c_int64 * MAX_DIMS)(), ctypes.c_int()
         ndim = lib.poly_file_describe(self.handle, i, sizes, MAX_DIMS, ctypes.byref(number))
         shape, dtype = tuple(sizes[:ndim]), BY_ID[number.value]
@@ -128,7 +128,7 @@ def save(
 ) -> int:
     """Write a safetensors file, or shards and their index; return the number of files."""
     need((str, os.PathLike), "fn", fn, "a path")
-    # Python's own errors for places where no file can be.
+    # Python's own errors for paths that cannot be written.
     if os.path.isdir(fn):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(fn))
     os.stat(os.path.dirname(os.fspath(fn)) or ".")
@@ -157,8 +157,8 @@ _DEQUANTIZE = operation("dequantize")
 
 
 def dequantize(blocks: Tensor, n: int, kind: int) -> Tensor:
-    """Return the n numbers of packed blocks."""
+    """Return the n numbers of quantized blocks."""
     try:
         return blocks._call1(_DEQUANTIZE, kind, n)
-    except TypeError as error:  # it speaks of the type of the blocks
+    except TypeError as error:  # the message is about the ggml type of the blocks
         raise ValueError(str(error)) from None

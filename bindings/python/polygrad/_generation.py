@@ -41,7 +41,7 @@ class Generator:
     def __init__(self, inst: Instance, rows: int = 0) -> None:
         need(Instance, "inst", inst, "an Instance")
         self._handle = lib.poly_generator_new(inst._handle, rows) or fail(ValueError)
-        self._owner = inst._owner  # lives as long
+        self._owner = inst._owner  # must outlive the generator
         self.rows: int = lib.poly_generator_rows(self._handle)
         self.vocab: int = lib.poly_generator_vocab(self._handle)
         self.room: int = lib.poly_generator_room(self._handle)
@@ -197,7 +197,7 @@ def generate(
 
 
 def _rows_of(tokens: Any) -> list[Tokens]:
-    """Return the rows of numbers."""
+    """Return tokens as a list of rows; a single row becomes a list of one."""
     nested = len(tokens) > 0 and np.ndim(tokens[0]) > 0
     rows = [np.asarray(row) for row in (tokens if nested else [tokens])]
     for row in rows:
@@ -214,7 +214,7 @@ def _steps(
     ends: Tokens,
     drawn: list[_Ids],
 ) -> Iterator[_Ids]:
-    """Draw the next tokens until all rows have ended. Generators are used again."""
+    """Draw the next tokens until all rows have ended. The instance keeps generators for reuse."""
     generator = inst._generators.pop(len(rows), None) or Generator(inst, len(rows))
     try:
         generator.reset()
@@ -231,7 +231,7 @@ def _steps(
 def _texts(
     steps: Iterator[Any], streams: list[Callable[..., str]], ends: Tokens, alone: bool
 ) -> Iterator[str | list[str]]:
-    over = [False] * len(streams)  # an end stands for no text
+    over = [False] * len(streams)  # whether a row has ended; end tokens have no text
     for step in steps:
         over = [was or token in ends for was, token in zip(over, step)]
         pieces = ["" if ended else push(t) for ended, push, t in zip(over, streams, step)]

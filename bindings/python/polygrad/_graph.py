@@ -26,7 +26,7 @@ atexit.register(lib.poly_ctx_destroy, CTX)
 
 
 class Memory:
-    """Memory that belongs to an owner, as the base of arrays on it."""
+    """Memory of an owner, as the base object of arrays on it: they keep the owner alive."""
 
     __slots__ = ("__array_interface__", "_owner")
 
@@ -50,7 +50,7 @@ class Memory:
 
 
 class Node:
-    """A node of the graph: a symbolic size, or what a tensor stands for at a time."""
+    """A node of the graph: a symbolic size, or the current value of a tensor."""
 
     __slots__ = ("__weakref__", "handle")
 
@@ -76,18 +76,18 @@ def dims(shape: Sequence[int]) -> Any:
 
 
 def several(value: Any) -> tuple[Any, ...]:
-    """Return f(1), f((1, 2)) or f([1, 2])'s argument as a tuple; arrays count as lists."""
+    """Return the argument of f(1), f((1, 2)) or f([1, 2]) as a tuple; arrays count as lists."""
     value = plain(value)
     return tuple(value) if hasattr(value, "__iter__") else (value,)
 
 
 def plain_scalar(value: Any) -> Any:
-    """Return an array without axes as the number of its type; anything else as it is."""
+    """Return an array without axes as a numpy scalar; anything else unchanged."""
     return value[()] if isinstance(value, np.ndarray) and value.ndim == 0 else value
 
 
 def plain(value: Any) -> Any:
-    """Return an array as a list, or as the number that it is; anything else as it is."""
+    """Return an array as nested lists, or a number if it has no axes; anything else unchanged."""
     return value.tolist() if isinstance(value, np.ndarray) else value
 
 

@@ -39,12 +39,12 @@ class Indexing(Base):
         >>> t[t % 2 == 0].tolist(), t[:, [True, False, True]].tolist()
         ([2, 4, 6], [[1, 3], [4, 6]])
         """
-        if type(indices) is int:  # rows, one after the other
+        if type(indices) is int:  # a fast path for loops over rows
             return self._call1(op.GETITEM, (_bounded(indices),))
         indices = expression(indices)
         if all(item is Ellipsis for item in indices) and len(indices) < 2:
             return self
-        # An array does not tell by == whether it is a slice.
+        # isinstance first: == of an array with a slice is an array.
         if isinstance(indices[0], slice) and indices == _ALL and describe(self)[0]:
             return self
         return self._call1(op.GETITEM, items(indices, self))
@@ -62,7 +62,7 @@ def _is_number(item: Any) -> bool:
 
 
 def _bounded(item: Any) -> Any:
-    """Return an integer of any size as one that C has, which selects the same of any axis."""
+    """Clamp an integer to ±_FAR, which fits C's int64 and selects the same elements of any axis."""
     return max(-_FAR, min(item, _FAR)) if type(item) is int else item
 
 
@@ -78,6 +78,6 @@ def _as_tensor(item: Any, of: Any) -> Any:
         ends: Any = (item.start, item.stop, item.step)
         return slice(*[_bounded(index(e) if type(e) is type(of) else e) for e in ends])
     if isinstance(item, (list, tuple, np.ndarray)):
-        # An empty list says nothing of its type.
+        # An empty list would become floating.
         return type(of)(item, dtype=None if len(item) else dtypes.default_int)
     return item

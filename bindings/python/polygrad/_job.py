@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 class Job:
     """Tensors that are being computed, as Tensor.realize_async returns it.
 
-    Jobs run one after the other. Until one has ended, arrays that its tensors share memory with
+    Jobs run one after the other. Until a job has ended, arrays that share memory with its tensors
     must not be changed; tensors may be written at any time.
 
     >>> x = Tensor([1.0, 2.0]) * 3

@@ -50,7 +50,7 @@ def _load() -> Any:
 # ctypes cuts off the upper bits of integers.
 _CHECKED = (ctypes.c_int, ctypes.c_int64)
 
-# Called most, with integers that the package itself makes or has looked at.
+# The most frequent functions: the package itself makes or has checked their integers.
 _INNER = frozenset(
     {
         "poly_array_describe",
@@ -64,10 +64,10 @@ _INNER = frozenset(
 
 
 def _explained(function: Any, kinds: Sequence[Any], names: Sequence[str]) -> Any:
-    """Return a function that raises Python's own exceptions, with its names, for bad arguments.
+    """Wrap a function so that bad arguments raise Python's own exceptions with their names.
 
-    It converts integers itself: ctypes would make an ArgumentError also of an interrupt in a
-    from_param.
+    Integers are converted here, not in a from_param: ctypes turns every exception there, also a
+    KeyboardInterrupt, into an ArgumentError.
     """
     places = [(i, 8 * ctypes.sizeof(k)) for i, k in enumerate(kinds) if k in _CHECKED]
 
@@ -115,7 +115,7 @@ class ArgumentTypeError(TypeError, RuntimeError):
 
 
 def caller() -> str:
-    """Return the name of what the user called: the outermost public function of the package."""
+    """Return the name of the outermost public function of the package on the call stack."""
     frame, found = sys._getframe(1), ""
     while frame and frame.f_globals.get("__package__", "") in _PACKAGES:
         name, of = frame.f_code.co_name, frame.f_locals
@@ -130,7 +130,7 @@ def caller() -> str:
 
 
 def place(value: Any) -> str:
-    """Return the names of what the user called and of its argument that is or holds a value."""
+    """Return the names of the function that the user called and of its argument with a value."""
     frame, found = sys._getframe(2), ""
     while frame and frame.f_globals.get("__package__", "") in _PACKAGES:
         for name, given in frame.f_locals.items():
@@ -150,12 +150,12 @@ _PUBLIC = re.compile(r"[^_]|__(?!init__|new__|call__)")
 
 
 def need_error(argument: str, given: Any, expected: str) -> ArgumentTypeError:
-    """Return the error of an argument of another type than the function takes."""
+    """Return the error of an argument of a wrong type."""
     return ArgumentTypeError(f"{caller()}: {argument}: {_a_type(given)}, expected {expected}")
 
 
 def need(kind: Any, argument: str, given: T, expected: str) -> T:
-    """Return an argument, which must be of a type."""
+    """Return an argument, checked to be of a type."""
     if not isinstance(given, kind):
         raise need_error(argument, given, expected)
     return given
@@ -164,12 +164,12 @@ def need(kind: Any, argument: str, given: T, expected: str) -> T:
 def wrong(
     argument: str, given: Any, expected: Any, kind: type[Exception] = ArgumentError
 ) -> Exception:
-    """Return the error of an argument with another value than the function takes."""
+    """Return the error of an argument with a wrong value."""
     return kind(f"{caller()}: {argument}: {given}, expected {expected}")
 
 
 def integer(argument: str, given: Any) -> int:
-    """Return an integer of 64 bits, whatever type it has."""
+    """Return an integer of any type as an int that fits 64 bits."""
     whole = large_integer(argument, given)
     if not -(2**63) <= whole < 2**63:
         raise OverflowError(f"{caller()}: {argument}: {whole} does not fit in 64 bits")
@@ -177,7 +177,7 @@ def integer(argument: str, given: Any) -> int:
 
 
 def large_integer(argument: str, given: Any) -> int:
-    """Return an integer of any size and type."""
+    """Return an integer of any size and type as an int."""
     try:
         return index(given)
     except TypeError:
@@ -185,15 +185,15 @@ def large_integer(argument: str, given: Any) -> int:
 
 
 def number(argument: str, given: Any) -> float:
-    """Return a number, whatever type it has."""
+    """Return a number of any type as a float."""
     try:
         return float(need((SupportsFloat, SupportsIndex), argument, given, "a number"))
-    except TypeError:  # a tensor of several elements, too
+    except TypeError:  # for example a tensor of several elements
         raise need_error(argument, given, "a number") from None
 
 
 def c_text(argument: str, given: Any) -> bytes:
-    """Return a text for C, where it ends at its first NUL."""
+    """Return a text for C, checked to have no NUL, which would end it there."""
     if "\0" in need(str, argument, given, "a text"):
         raise wrong(argument, repr(given), "a text without NUL")
     text: bytes = given.encode()
@@ -205,7 +205,7 @@ _libc.free.argtypes = [ctypes.c_void_p]
 
 
 def taken(address: int | None, length: int = -1, error: type[Exception] = ArgumentError) -> bytes:
-    """Return bytes, or a text, that the library made, which are freed; NULL raises its error."""
+    """Copy and free bytes or a text that the library has allocated; NULL raises its last error."""
     if not address:
         fail(error)
     try:
@@ -223,7 +223,7 @@ class UnknownTypeError(TypeError, AttributeError):
 
 
 def last_error() -> str:
-    """Return the library's message about the last call of this thread that failed."""
+    """Return the library's message about the last failed call of this thread."""
     text: bytes = lib.poly_last_error()
     return text.decode()
 
@@ -239,7 +239,7 @@ def _a_type(value: Any) -> str:
 
 
 def in_words(text: str, who: str = "") -> str:
-    """Return an error of the library with the name of what the user called."""
+    """Return an error of the library in Python's names of functions and arguments."""
     found = _OPERATION.match(text)
     if found:
         text = (f"{who or caller()}: " if found[2] else found[1] or "Tensor.") + text[found.end() :]
@@ -251,7 +251,7 @@ def in_words(text: str, who: str = "") -> str:
 
 
 def _joined(found: re.Match[str]) -> str:
-    """Return the name of an element of a list that Python takes one by one."""
+    """Return Python's name of a tensor that is an element of a list in the library."""
     called, element = found[1], int(found[2] or 0)
     if called == "einsum":
         name = "operands" + (f"[{element}]" if found[2] else "")
@@ -263,8 +263,8 @@ def _joined(found: re.Match[str]) -> str:
 def fail(kind: type[Exception] = ArgumentError, who: str = "") -> NoReturn:
     """Raise the last error of the library.
 
-    kind is the exception for a bad argument of the failed call; the message distinguishes indices
-    out of range and wrong types from it. who is what the user called, if it is known.
+    kind is the exception for a bad argument; for ArgumentError the message decides whether it is
+    one of its relatives for ranges and types. who is the function that the user called, if known.
     """
     text = in_words(last_error() or "the library reported no error", who)
     if "traces the function" in text or "inside of " in text:
@@ -286,13 +286,13 @@ def fail(kind: type[Exception] = ArgumentError, who: str = "") -> NoReturn:
 
 
 def check(result: Any, kind: type[Exception] = ArgumentError, who: str = "") -> Any:
-    """Return what a function of the library returned; NULL and negative numbers raise its error."""
+    """Return a result of the library; NULL and negative numbers raise its last error."""
     if result is None or (type(result) is int and result < 0):
         fail(kind, who)
     return result
 
 
-# What stands in the place of another kind of argument.
+# Messages about an argument of the wrong kind, which become ArgumentTypeErrors.
 _EXPECTED = re.compile(
     r"expected (?:a tensor|an integer|integers|axes|a number|numbers|a bool|a text|a data type|"
     r"sizes|an index)(?: or a number| or a text| of the tensor's \w+)?$"
@@ -305,8 +305,8 @@ _NAMES = {
 }  # fmt: skip
 _JOINED = re.compile(r"^Tensor\.(cat|stack|meshgrid|einsum): tensors(?:\[(\d+)\])?(?=:)")
 
-# What stands in front of the name of an operation: those of classes begin with a capital letter,
-# and what is no method has a function in Python.
+# The C function that precedes the name of an operation in a message. Operations of classes begin
+# with a capital letter; the other alternatives are functions in Python, not methods.
 _OPERATION = re.compile(
     r"^poly_(?:(?:array_call|optim_new): args|array_binary(?:_number)?: arguments): "
     r"((?:[A-Z]\w+|[a-z]+\.\w+|(clip_grad_norm|dequantize)): )?"

@@ -15,7 +15,7 @@ from polygrad._library import c_text, fail, lib, need, taken, wrong
 
 
 def numbers(what: str, tokens: Any) -> Any:
-    """Return tokens as a vector of integers, which C's int can hold."""
+    """Return tokens as a vector of integers, checked to fit 32 bits."""
     given = np.asarray(tokens).reshape(-1)
     if np.issubdtype(given.dtype, np.number) and not np.iscomplexobj(given):
         odd = given[~((given >= -(1 << 31)) & (given < 1 << 31) & (given == np.trunc(given)))]
@@ -37,11 +37,11 @@ def _text(f: Any, *args: Any) -> str:
 
 
 class Tokenizer:
-    """What turns text into the tokens of a model and back.
+    """A tokenizer: converts text to the tokens of a model and back.
 
-    file is the path of a tokenizer.json, of a model of SentencePiece or of a GGUF file, a folder
-    with one of the first two, or bytes. With the name of a vocabulary of tiktoken, such as
-    cl100k_base, it holds its ranks, with "clip" CLIP's merges.
+    file is the path of a tokenizer.json, of a SentencePiece model or of a GGUF file, a folder with
+    one of the first two, or bytes. If name is a vocabulary of tiktoken, such as cl100k_base, the
+    file has its ranks; if it is "clip", CLIP's merges.
 
     >>> from polygrad.hf import Tokenizer
     >>> words = Tokenizer(b'{"model": {"type": "WordLevel", "vocab": {"a": 0, "b": 1}}}')
@@ -61,7 +61,7 @@ class Tokenizer:
 
     @classmethod
     def load(cls, name: str, show: bool | None = None) -> Tokenizer:
-        """Return the tokenizer of a vocabulary that is loaded once, and kept in the cache folder.
+        """Return the tokenizer of a vocabulary; its file is downloaded once and cached.
 
         name: one of tiktoken's, "clip", "owner/name" on the Hugging Face Hub (its tokenizer.json),
         "owner/name/file" (such as one of SentencePiece) or a URL. show: the progress, see track.
@@ -81,10 +81,10 @@ class Tokenizer:
     def encode(
         self, text: Any, special: bool = True, allowed: str | Iterable[str] = "all", **shape: Any
     ) -> Any:
-        """Return the tokens of a text or of a pair, a tuple, or a list of those of each of several.
+        """Return the tokens of a text or of a pair (a tuple), or a list of tokens for several.
 
-        special adds the model's special tokens around it. allowed says what texts of special
-        tokens are: "all" tokens, "none" text, "refuse" a ValueError, else those that are tokens.
+        special adds the model's special tokens. allowed says whether texts of special tokens
+        become tokens: "all", "none", "refuse" (a ValueError), or an iterable of those that do.
         truncation={"max_length": 512}, padding={"pad_id": 0} are a tokenizer.json's; True: its own.
         """
         one = isinstance(text, (str, tuple))
@@ -105,7 +105,7 @@ class Tokenizer:
         return rows[0] if one else rows
 
     def decode(self, tokens: Any, special: bool = False) -> str:
-        """Return the text of tokens; special keeps tokens that stand for no text."""
+        """Return the text of tokens; special=True keeps special tokens."""
         address, n, _kept = _ids(tokens)
         return _text(lib.poly_tokenizer_decode, self._handle, address, n, special)
 
@@ -115,9 +115,9 @@ class Tokenizer:
         return int(lib.poly_tokenizer_size(self._handle))
 
     def stream(self, before: Any = ()) -> Callable[..., str]:
-        """Return a function of the next tokens that returns the text they add to those before.
+        """Return a function for incremental decoding: it takes tokens and returns their new text.
 
-        It keeps an incomplete character back until it is called without tokens.
+        It holds an incomplete character back until it is called without tokens.
         """
         address, n, _kept = _ids(before)
         handle = lib.poly_text_stream_new(self._handle, address, n, 0) or fail(ValueError)

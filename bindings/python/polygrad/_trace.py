@@ -1,4 +1,4 @@
-"""Tracing: a function of tensors runs without computing, to be compiled."""
+"""Tracing: a function of tensors is called on placeholders, and its graph is compiled."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _run = lib.poly_function_run
 
 
 def active() -> bool:
-    """Return whether a function is traced."""
+    """Return whether a function is being traced."""
     return bool(_running)
 
 
 @contextmanager
 def expressing() -> Iterator[None]:
-    """Say that a function is traced to be transformed: see polygrad.func."""
+    """Mark the traced function as one that becomes an expression: see polygrad.func."""
     global _expressions
     _expressions += 1
     try:
@@ -40,12 +40,12 @@ def expressing() -> Iterator[None]:
 
 
 def expressed() -> bool:
-    """Return whether a function is traced to be transformed."""
+    """Return whether a function is being traced to an expression."""
     return _expressions > 0
 
 
 def endless(who: str, error: RecursionError) -> JitError:
-    """Return the error of a traced function that calls itself without an end."""
+    """Return the error of a traced function with endless recursion."""
     frames = (frame for frame, _ in traceback.walk_tb(error.__traceback__))
     users = (f for f in frames if not f.f_globals.get("__name__", "").startswith("polygrad."))
     names = Counter(f.f_code.co_name for f in users)
@@ -57,7 +57,7 @@ def endless(who: str, error: RecursionError) -> JitError:
 
 
 class Program:
-    """What runs a compiled function."""
+    """The base of objects with a compiled function."""
 
     _function: Function
 
@@ -73,7 +73,7 @@ class Program:
 
 
 class Function:
-    """A function of tensors that is compiled: it runs where its arguments and what it uses are.
+    """A compiled function; it runs on the device of its arguments and of the tensors it uses.
 
     flags are POLY_TRACE_PRUNE and POLY_TRACE_FIXED.
     """
@@ -95,7 +95,7 @@ class Function:
         release_dead()
         check(lib.poly_trace_begin(CTX, who.encode(), handles(arguments), n, given), JitError, who)
         _running.append(who)
-        from polygrad.tensor import Tensor  # which stands on this module
+        from polygrad.tensor import Tensor  # imports this module
 
         before = [t._handle for t in arguments]
         for tensor, handle in zip(arguments, given):

@@ -13,7 +13,7 @@ _names: list[str] = [lib.poly_device_name(i).decode() for i in range(lib.poly_de
 
 
 def wgpu(argument: str, given: Any, kind: str) -> tuple[Any, int]:
-    """Return what the package wgpu calls its library by, and the handle of an object of it."""
+    """Return wgpu's module of native functions, and the native handle of one of its objects."""
     native = sys.modules.get("wgpu.backends.wgpu_native")
     if native is None or not isinstance(given, getattr(native, kind)):
         raise need_error(argument, given, f"a {kind} of the package wgpu")
@@ -21,13 +21,13 @@ def wgpu(argument: str, given: Any, kind: str) -> tuple[Any, int]:
 
 
 class _Device:
-    """What the library can compute on.
+    """The devices of the library.
 
     >>> Device.DEFAULT
     'CPU'
     """
 
-    gpu: Any = None  # wgpu's GPUDevice that WEBGPU is
+    gpu: Any = None  # wgpu's GPUDevice that WEBGPU uses, if the program gave one
 
     @property
     def DEFAULT(self) -> str:
@@ -41,9 +41,9 @@ class _Device:
     def init(self, name: str, device: Any = None) -> str:
         """Open a device and return its name.
 
-        On webgpu device may be a GPUDevice of the package wgpu, with the limits of its adapter:
-        then both can use the same buffers, see Tensor.gpu_buffer. What only the device before has
-        is lost.
+        For webgpu, device may be a GPUDevice of the package wgpu, with the limits of its adapter:
+        then tensors and the program can share buffers, see Tensor.gpu_buffer. Values that are only
+        on the previous device are lost.
         """
         upper = self.canonicalize(need(str, "device", name, "the name of one"))
         given: tuple[Any, ...] = (None, 0, 0)
@@ -74,7 +74,7 @@ class _Device:
         return upper
 
     def require(self, device: str | None) -> int:
-        """Return the number of a device, which must be there."""
+        """Return the number of a device; an error if it is not available."""
         name = self.canonicalize(device)
         if name != "CPU" and name not in self.available():
             raise RuntimeError(f"{caller()}: device: {name} is not available in this process")

@@ -70,7 +70,7 @@ class DType(str):
 
 
 def unknown_type(given: Any, argument: str = "dtype") -> Exception:
-    """Return the error of what is no data type."""
+    """Return the error of a value that is not a data type."""
     return UnknownTypeError(f"{caller()}: {argument}: {given!r} is not a data type of tensors")
 
 
@@ -218,14 +218,14 @@ _EXPONENT_AND_MANTISSA = {
 
 
 def _from_python() -> dict[type, DType]:
-    """Return the types of Python's numbers, of which the program may choose the defaults."""
+    """Return the types of Python's numbers; the program may change the defaults of dtypes."""
     numbers = {int: dtypes.default_int, float: dtypes.default_float}
     return {bool: dtypes.bool, **numbers, complex: dtypes.complex64}
 
 
 ALL: tuple[DType, ...] = tuple(dict.fromkeys(d for d in vars(dtypes).values() if type(d) is DType))
 BY_ID: dict[int, DType] = {d.id: d for d in ALL}
-# The names, and C's.
+# Types by name, also by C's names.
 _NAMES: dict[str, DType] = {
     name: d for name, d in vars(dtypes).items() if type(d) is DType and "_" not in name
 }
@@ -233,7 +233,7 @@ BY_NUMPY: dict[Any, DType] = {d.numpy: d for d in ALL if d.numpy is not None}
 
 
 def need_held(argument: str, kind: DType, *values: float) -> None:
-    """Refuse numbers that integers of a type are not; unsigned ones go on below 0, as in C."""
+    """Refuse numbers out of the range of an integer type; unsigned ones wrap below 0, as in C."""
     if kind.numpy is None or kind.numpy.kind not in "iu":
         return
     limits = np.iinfo(kind.numpy)
@@ -260,7 +260,7 @@ def to_dtype(kind: DTypeLike) -> DType:
 
 
 def known_dtype(kind: Any) -> Any:
-    """Return a data type, or what is none as it is: the library knows who asks for it."""
+    """Return a data type; anything unknown unchanged: the library reports it with the caller."""
     if kind is None or isinstance(kind, DType):
         return kind
     if isinstance(kind, np.dtype) and kind in BY_NUMPY:

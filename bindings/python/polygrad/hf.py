@@ -68,14 +68,14 @@ def load_hf_bytes(
     """Load a model from the contents of config.json and of safetensors files.
 
     Files of any type can be loaded as any of these: dtype "float32"; "float16" and "bfloat16",
-    which round; "int8", which keeps each matrix as q * s with one number s for each output of a
-    layer, the greatest |w| there / 127, so that no weight changes by more than s / 2. Smaller ones
+    which round; "int8", which stores each matrix as q * s with one scale s for each output of a
+    layer, the greatest |w| there / 127, so that no weight changes by more than s / 2. Smaller types
     make generate faster, as it is bound by reading weights; they cannot be trained or saved.
 
     With strict, a file that cannot be read, a parameter that is missing or has another shape, and
-    a tensor that the model has no parameter for are errors. Masks, positions, a tied output layer
-    and heads for tasks (classifier, score, qa_outputs, …) may be there: the model has no need of
-    them. Otherwise what does not fit is left out, what is missing is zeros, and notes lists both.
+    a tensor without a parameter in the model are errors. Masks, positions, a tied output layer and
+    heads for tasks (classifier, score, qa_outputs, …) are ignored: the model does not need them.
+    Without strict, tensors that do not fit are left out, missing ones are zeros; notes lists both.
     """
     text = config.encode() if isinstance(config, str) else config
     need(bytes, "config", text, "a text or bytes")

@@ -25,9 +25,9 @@ MAX_DIMS = 8
 
 
 class _Owner:
-    """Frees an instance of the library when neither an Instance nor an array of it is left.
+    """Frees an instance of the library when neither the Instance nor an array of it is left.
 
-    Arrays hold this, not the Instance: numpy's arrays would keep a circle alive for ever.
+    Arrays refer to this, not to the Instance: reference cycles through numpy arrays are not freed.
     """
 
     def __init__(self, handle: int) -> None:
@@ -41,7 +41,7 @@ class Instance:
     """A model that owns its parameters, inputs, outputs and optimizer.
 
     Arrays of the model (params, buffers) are views of its memory: writes to them change the model.
-    A GPU keeps what was not asked for as a view, and copies the others for each run.
+    A GPU keeps arrays that were never asked for as a view, and copies the others for each run.
 
     >>> net = Instance.mlp(layers=[2, 8, 1], loss="mse", seed=1)
     >>> sorted(net.params)
@@ -63,12 +63,12 @@ class Instance:
         self._handle = handle
         self._owner = _Owner(handle)
         self._kinds: dict[str, str] = {}
-        # Of language models: what generate uses again, and where they came from.
+        # For language models: generators that generate reuses, and the folder of the model.
         self._generators: dict[int, Any] = {}
         self._folder: Path | None = None
         ends = (ctypes.c_int32 * count)()
         lib.poly_instance_ends(handle, ends, len(ends))
-        #: The tokens that end a text, by the configuration of a language model.
+        #: The end-of-text tokens in the configuration of a language model.
         self.eos_token_ids: tuple[int, ...] = tuple(ends)
         self._shapes: dict[str, tuple[int, ...]] = {}
         for i in range(lib.poly_instance_buf_count(handle)):
@@ -296,7 +296,7 @@ class Instance:
 
 
 def _fit(name: str, array: FloatArray, shape: tuple[int, ...], partial: bool) -> FloatArray:
-    """Bring an array into a shape, if need be (and partial) into the front corner of zeros."""
+    """Reshape an array; if partial, pad a smaller one with zeros at the end of each axis."""
     if array.size == np.prod(shape):
         return array.reshape(shape)
     if not partial:

@@ -26,7 +26,7 @@ __all__ = ["JitError", "TinyJit"]
 R = TypeVar("R")
 
 
-# Values that are compared; other arguments must stay the same objects.
+# Static arguments of these types are compared by value, all others by identity.
 _PLAIN = (int, float, complex, str, bytes, type(None))
 
 
@@ -54,9 +54,9 @@ class TinyJit(Generic[R]):
     are new in each call. The function returns tensors, in lists, tuples and dicts, or None; they
     have memory of their own and no history. A violation is a JitError.
 
-    With prune=True what depends on no argument, no random number and nothing that the function
-    assigns is computed once, when the function is captured: sums, products and contiguous
-    tensors of weights that never change.
+    With prune=True everything that depends on no argument, no random number and no tensor that the
+    function assigns is computed only once, when the function is captured: for example sums,
+    products and contiguous copies of weights that never change.
 
     A jitted method has one program for each object. With the environment variable JIT=0 nothing
     is captured: each call runs the function.
@@ -83,7 +83,7 @@ class TinyJit(Generic[R]):
         """Discard the program: the next call runs the function, the one after it captures it."""
         #: The number of calls so far.
         self.cnt = 0
-        #: The program with its arguments, or None before the second call.
+        #: The CapturedJit, None before the second call.
         self.captured: CapturedJit | None = None
         for bound in list(self._of.values()):
             bound.reset()
@@ -127,7 +127,7 @@ class TinyJit(Generic[R]):
 
 
 class CapturedJit(Program):
-    """A function as a program, with its arguments and results."""
+    """A captured function: its program, the kinds of its arguments, how to build its result."""
 
     def __init__(
         self,
@@ -144,7 +144,7 @@ class CapturedJit(Program):
         self._variables = list(variables)
         self._plain = not kwargs and not variables and all(type(a) is Tensor for a in args)
 
-        # While the function is traced its arguments have no values that it could look at.
+        # While the function is traced, its tensor arguments are placeholders without values.
         made: list[Tensor] = []
 
         def trace() -> tuple[Any, list[Tensor]]:
@@ -152,9 +152,9 @@ class CapturedJit(Program):
             return _form(function(*args, **kwargs), at, made), made
 
         self._function = Function("TinyJit", trace, tensors, POLY_TRACE_PRUNE if prune else 0)
-        #: The tensors from before that are results: they are returned themselves.
+        #: Results that existed before the call: these tensors themselves are returned.
         self._same = [t if s is not None else None for t, s in zip(made, self._function.same)]
-        #: The result of the call that captured.
+        #: The result of the capturing call.
         self.first: Any = self._run(tensors, variables)
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -166,7 +166,7 @@ class CapturedJit(Program):
         return self._run(given.tensors, given.values() if self._variables else {})
 
     def _fit(self, args: tuple[Any, ...]) -> bool:
-        """Return whether arguments are tensors as they were captured, each of them once."""
+        """Return whether arguments are distinct tensors of the captured shapes and types."""
         kinds = self._kinds
         if len(args) != len(kinds):
             return False
@@ -203,12 +203,12 @@ class CapturedJit(Program):
         return self._function.result(tensors, made)
 
 
-# What makes a result from the arguments of a call and the tensors that it computed.
+# A function that builds the result from the tensor arguments and the computed tensors of a call.
 Form = Callable[["Sequence[Tensor]", "Sequence[Tensor]"], Any]
 
 
 def _form(value: Any, at: dict[int, int], made: list[Tensor]) -> Form:
-    """Return how a result is made in each call; add its tensors to made."""
+    """Return the function that rebuilds a result in each call; append its new tensors to made."""
     if isinstance(value, Tensor):
         if id(value) in at:
             i = at[id(value)]
@@ -237,14 +237,14 @@ def _form(value: Any, at: dict[int, int], made: list[Tensor]) -> Form:
 
 
 class Arguments:
-    """The arguments of a call: tensors, variables with values, and all the rest."""
+    """The arguments of a call: tensors, bound variables, and static values."""
 
     __slots__ = ("sizes", "static", "tensors")
 
     def __init__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self.tensors: list[Tensor] = []
         self.sizes: list[SymInt] = []
-        # The arguments one after another with places held by tensors and sizes.
+        # The arguments flattened: static values, and placeholders for tensors and sizes.
         self.static: list[Any] = []
         for value in args:
             self._find(value)
@@ -273,7 +273,7 @@ class Arguments:
             self.static.append(_Other(value))
 
     def values(self) -> dict[SymInt, int]:
-        """Return the variables that take part in the arguments, with their values."""
+        """Return the variables in the arguments and in the shapes of tensors, with their values."""
         sizes = list(self.sizes)
         for tensor in self.tensors:
             shape: tuple[Any, ...] = tensor.shape
@@ -289,7 +289,7 @@ class Arguments:
 
 
 class _Other:
-    """An argument that is part of the program: a plain value, or always the same object."""
+    """A static argument, which is part of the program: a plain value, or the same object."""
 
     __slots__ = ("value",)
 
@@ -319,7 +319,7 @@ def _kind(tensor: Tensor) -> tuple[tuple[Any, ...], DType]:
 
 
 def _difference(a: list[Any], b: list[Any]) -> str:
-    """Describe the difference of the plain arguments from the captured ones."""
+    """Describe how the static arguments differ from the captured ones."""
     for x, y in zip(a, b):
         if x != y and len(a) == len(b) and type(x) is type(y) and isinstance(x, (_Other, SymInt)):
             return (

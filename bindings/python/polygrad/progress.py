@@ -26,8 +26,8 @@ __all__ = ["track", "trange"]
 class track(Generic[T]):
     """Iterate over steps and show progress and speed.
 
-    desc stands before the display. total is the number of items; without it, it is that of steps,
-    if steps tells. show=None means: if the standard error is a terminal and tqdm is installed.
+    desc precedes the display. total is the number of items, by default len(steps) if steps has a
+    length. show=None shows it if the standard error is a terminal and tqdm is installed.
 
     >>> loop = track([0.5, 0.25], "fit")
     >>> for loss in loop:
@@ -72,7 +72,7 @@ class track(Generic[T]):
             for step in self._steps:
                 try:
                     yield step
-                finally:  # a loop that is left has begun its last step
+                finally:  # also if the loop is left by break: the step was begun
                     display.update()
         finally:
             display.close()

@@ -132,12 +132,12 @@ class Tensor(Creation, Indexing, Exchange, Display):
             made_of = joined if kind is None else joined.cast(kind)
         else:
             made_of = _of_data(data, kind)
-        # The handle moves over: made_of ends without one.
+        # The handle moves to self: made_of must not release it.
         self._handle = made_of._handle
         del made_of._handle
         finish(self, device, requires_grad)
 
-    # What it is
+    # Properties
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -250,7 +250,7 @@ class Tensor(Creation, Indexing, Exchange, Display):
     def _data(self) -> np.ndarray[Any, Any]:
         """The memory of the computed tensor; writes to it change the tensor.
 
-        A view whose elements do not lie in regular steps is a read-only copy.
+        For a view without regular strides it is a read-only copy.
         """
         shape, dtype = describe(self)
         release_dead()
@@ -275,8 +275,8 @@ class Tensor(Creation, Indexing, Exchange, Display):
     def numpy(self) -> np.ndarray[Any, Any]:
         """Compute the tensor and return its memory as a numpy array, not a copy.
 
-        bfloat16 and fp8, which numpy does not have, come as float32. A view whose elements do not
-        lie in regular steps comes as a copy that may not be written.
+        bfloat16 and fp8, which numpy does not have, are converted to float32. A view without
+        regular strides is returned as a read-only copy.
 
         >>> Tensor([1, 2]).numpy()
         array([1, 2], dtype=int32)
@@ -325,7 +325,7 @@ class Tensor(Creation, Indexing, Exchange, Display):
         """
         return made(type(self), lib.poly_array_clone(self._handle))
 
-    # Operations that the descriptions do not say all about
+    # Operations that the generated methods do not cover
 
     def where(self, x: Operand, y: Operand) -> Tensor:
         """Return x where self is true, y elsewhere.
@@ -365,10 +365,10 @@ class Tensor(Creation, Indexing, Exchange, Display):
     # Devices
 
     def to(self, device: str | None) -> Self:
-        """Return the tensor on a device, where what is computed from it is computed too.
+        """Return the tensor on a device; results computed from it are computed there, too.
 
-        Tensors that were put on no device go along; those of two devices in one operation are an
-        error. Gradients flow back. A tensor that is there is returned; None is Device.DEFAULT.
+        Tensors that were put on no device follow; tensors of two devices in one operation are an
+        error. Gradients flow back. A tensor that is there is returned itself; None: Device.DEFAULT.
         """
         number = Device.require(device)
         there = number == lib.poly_array_device(self._handle)
@@ -394,7 +394,7 @@ class Tensor(Creation, Indexing, Exchange, Display):
         return self
 
     def _given(self, x: Any) -> Any:
-        """Return a value that elements are to have, as a tensor or a number."""
+        """Return a value to be assigned as a number, or as a tensor of this tensor's type."""
         dtype = describe(self)[1]
         x = operand(x, self) if np.ndim(x) == 0 and not isinstance(x, SymInt) else x
         if not isinstance(x, (Tensor, bool, int, float)):
@@ -427,7 +427,7 @@ class Tensor(Creation, Indexing, Exchange, Display):
         (True, [2.0])
         """
         check(lib.poly_array_replace(self._handle, handle_of(x, "x")))
-        _lent.discard(self._handle)  # it is on other memory now
+        _lent.discard(self._handle)  # it has other memory now
         if hasattr(self, "_known"):
             del self._known
         return self
@@ -444,7 +444,7 @@ class Tensor(Creation, Indexing, Exchange, Display):
         raise TypeError("elements of a tensor cannot be deleted")
 
     def _in_place(self, result: Any) -> Tensor:
-        """Give the tensor the elements of a result; only a view must keep its shape and type."""
+        """Replace the tensor's value by a result; only a view must keep its shape and type."""
         if describe(result) != describe(self) and lib.poly_array_is_view(self._handle) != 1:
             return self.replace(result)
         release_dead()
@@ -581,10 +581,10 @@ class Tensor(Creation, Indexing, Exchange, Display):
             lib.poly_no_grad(CTX, 0)
 
 
-# The modes of the blocks of Tensor.train that run, behind the mode before the first.
+# The modes of the active blocks of Tensor.train, preceded by the mode from before the first.
 _blocks: list[list[bool]] = []
 
-# Python's own errors of calls name the functions of the classes above by it.
+# So that Python's own TypeErrors about calls say Tensor, not the name of a base class.
 for _class in Tensor.__mro__[1:-1]:
     for _name, _value in vars(_class).items():
         _function = getattr(_value, "__func__", _value)
@@ -593,13 +593,13 @@ for _class in Tensor.__mro__[1:-1]:
 
 
 def assign(targets: Sequence[Tensor], values: Sequence[Tensor]) -> None:
-    """Give tensors new values of their types, all computed from those before."""
+    """Assign to several tensors at once; all values are computed from the old contents."""
     release_dead()
     cast = [v if v.dtype is t.dtype else v.cast(t.dtype) for t, v in zip(targets, values)]
     check(lib.poly_array_assign_n(handles(targets), handles(cast), len(cast)))
 
 
-# An error of what is written, not of the index.
+# Messages about the assigned value, not about the index.
 _VALUE = re.compile(r"\b(?:value|x|gradient)\b")
 
 
@@ -615,7 +615,7 @@ def _as_tensor(item: Any) -> Tensor:
 
 
 def _of_data(data: Any, kind: DType | None) -> Tensor:
-    """Make a tensor of numbers, in place where that is possible."""
+    """Make a tensor of data, on its memory where that is possible."""
     if data is None:
         data = []
     if isinstance(data, SymInt):

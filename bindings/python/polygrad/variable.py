@@ -23,12 +23,12 @@ Size: TypeAlias = "int | SymInt"
 _NONE = -(1 << 63)
 _TEXT = 4096
 
-# Sizes by handle: equal sizes are one object.
+# SymInts by handle, so that equal sizes are one object.
 _known: WeakValueDictionary[int, SymInt] = WeakValueDictionary()
 
 
 def _operator(op: int) -> tuple[Callable[[SymInt, Any], Any], Callable[[SymInt, Any], Any]]:
-    """Return the methods of an operator, with the size on its left and on its right."""
+    """Return the two methods of an operator: with self as left and as right operand."""
     return (lambda x, y: x._op(op, y)), (lambda x, y: x._op(op, y, True))
 
 
@@ -87,7 +87,7 @@ class SymInt:
 
     @property
     def variables(self) -> dict[SymInt, int | None]:
-        """The variables that take part, and their values if they are bound.
+        """The variables in the expression, with their values, None if they are not bound.
 
         >>> n, m = Variable("n", 1, 8), Variable("m", 1, 8)
         >>> (n.bind(3) * m).variables
@@ -102,7 +102,7 @@ class SymInt:
             value = ctypes.c_int64()
             variable = of_handle(lib.poly_size_variable(CTX, handle, i, byref(value)))
             found[variable] = None if value.value == _NONE else value.value
-        if self not in found:  # else it would keep itself alive
+        if self not in found:  # a reference to itself would keep it alive
             self._variables = found
         return dict(found)
 
@@ -166,7 +166,7 @@ class SymInt:
         return self._op(c.POLY_SIZE_MAX, _other(other))
 
     def _below(self, other: Any, strict: bool, swapped: bool) -> Any:
-        """Return whether self < other (or <=) for all values; an error if that depends on them."""
+        """Return whether self < other (or <=) for all values; an error if it depends on them."""
         distance = self._op(c.POLY_SIZE_SUB, other, not swapped)  # other - self
         if distance is NotImplemented:
             return NotImplemented
@@ -254,12 +254,12 @@ class Variable(SymInt):
 
 
 def of_handle(handle: int | None) -> Any:
-    """Return a size as a number or SymInt; NULL raises the error."""
+    """Return a size as an int, if it is constant, or a SymInt; NULL raises the library's error."""
     if handle is None:
         fail()
     known = _known.get(handle)
     if known is not None:
-        Node(handle)  # the reference that came with it
+        Node(handle)  # releases the reference that was passed
         return known
     size = SymInt.__new__(SymInt)._set(handle)
     if size.min == size.max:
@@ -279,5 +279,5 @@ def bounds(size: Size) -> tuple[int, int]:
 
 
 def values(shape: Iterable[Size]) -> tuple[int, ...]:
-    """Return the sizes of a shape, whose variables must be bound."""
+    """Return a shape as integers; its variables must be bound."""
     return tuple(n.val if isinstance(n, SymInt) else n for n in shape)

@@ -46,7 +46,7 @@ FORMATS = {
 
 
 class View(str):
-    """A text that shows itself: print it, or leave it to a notebook, which draws an SVG."""
+    """A text for printing; a notebook draws it if it is an SVG."""
 
     kind: str
 
@@ -57,7 +57,7 @@ class View(str):
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Return what pickle and copy make the same view of."""
+        """Return the arguments from which pickle and copy rebuild the view."""
         return View, (str(self), self.kind)
 
     def _repr_html_(self) -> str | None:
@@ -79,11 +79,11 @@ class Buffer:
 
 @dataclass(frozen=True)
 class Kernel:
-    """One thing that runs.
+    """One kernel.
 
-    reads and writes are numbers of buffers; flops and bytes estimate the arithmetic and the
-    memory of one run; seconds is the fastest run; graph is its computation, code its
-    generated code in language.
+    reads and writes are indices of buffers; flops and bytes estimate the arithmetic and the memory
+    traffic of one run; seconds is the fastest run; graph is its computation, code its generated
+    code in language.
     """
 
     name: str
@@ -203,7 +203,7 @@ def _number(format: str) -> int:
 
 
 def _nodes(argument: str, tensors: Sequence[Any]) -> list[Node]:
-    """Return the nodes of tensors: for a computed one that by which it was computed."""
+    """Return the nodes of tensors; for a computed tensor the node it was computed from."""
     if not tensors:
         raise wrong(argument, "none", "at least one", ArgumentTypeError)
     return [Node(lib.poly_array_origin(handle_of(t, argument))) for t in tensors]

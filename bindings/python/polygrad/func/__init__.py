@@ -77,7 +77,7 @@ TraceError = JitError
 
 
 def tree_map(f: Function, tree: Any, *rest: Any) -> Any:
-    """Return a tree of f of the leaves of a tree, and of those of trees like it.
+    """Apply f to the leaves of a tree, and to those of further trees of the same structure.
 
     >>> tree_map(lambda x, y: x + y, {"a": 1, "b": (2, 3)}, {"a": 10, "b": (20, 30)})
     {'a': 11, 'b': (22, 33)}
@@ -90,12 +90,12 @@ def tree_map(f: Function, tree: Any, *rest: Any) -> Any:
 def value_and_grad(
     f: Function, argnums: Any = 0, has_aux: bool = False, holomorphic: bool = False
 ) -> Function:
-    """Return a function that computes f, a loss, and its gradients by some arguments.
+    """Return a function that computes f, a loss, and its gradients with respect to some arguments.
 
     The loss is a scalar. argnums is the number of an argument or a tuple of numbers; a gradient
-    is a tree like its argument. With has_aux f returns the loss and anything else, which comes
-    back with the loss. With holomorphic the loss and the arguments are complex, and the gradients
-    are the derivatives of the loss, not their conjugates.
+    is a tree like its argument. With has_aux f returns a pair of the loss and auxiliary output,
+    which is returned with the loss. With holomorphic the loss and the arguments are complex, and
+    the gradients are the derivatives of the loss, not their conjugates.
 
     >>> value, gradient = value_and_grad(lambda p: (p["w"] ** 2).sum())({"w": Tensor([1.0, 3.0])})
     >>> value.item(), gradient["w"].tolist()
@@ -117,7 +117,7 @@ def value_and_grad(
 
 
 def _like_function(f: Function) -> Callable[[Function], Function]:
-    """Return a decorator that gives a function the name of another one."""
+    """Return a decorator that gives a function the name and docstring of f."""
 
     def named(wrapped: Function) -> Function:
         made: Function = functools.update_wrapper(wrapped, f) if callable(f) else wrapped
@@ -148,9 +148,9 @@ def _one(trees: tuple[Any, ...], argnums: Any) -> Any:
 def grad(
     f: Function, argnums: Any = 0, has_aux: bool = False, holomorphic: bool = False
 ) -> Function:
-    """Return a function that computes the gradients of f, a loss, by some arguments.
+    """Return a function that computes the gradients of f, a loss, with respect to some arguments.
 
-    With has_aux it returns the gradients and what f returns beside the loss. See value_and_grad.
+    With has_aux it returns the gradients and the auxiliary output of f. See value_and_grad.
 
     >>> grad(grad(lambda x: x**3))(2.0).item()
     12.0
@@ -179,7 +179,7 @@ def grad_and_value(f: Function, argnums: Any = 0, has_aux: bool = False) -> Func
 def _linear(
     who: str, f: Function, primals: tuple[Any, ...], has_aux: bool
 ) -> tuple[Traced, list[int]]:
-    """Trace a function by all its arguments, with the numbers of the floating ones."""
+    """Trace a function; also return the indices of its floating tensors."""
     if has_aux:
         f = _detached_aux(f, who)
     t = Traced(who, f, primals, {})
@@ -197,7 +197,7 @@ def _detached_aux(f: Function, who: str) -> Function:
 
 
 def _split(t: Traced, found: list[Tensor], has_aux: bool) -> tuple[Any, Any, int, Structure]:
-    """Return the value, what comes with it, the number of the value's tensors, its structure."""
+    """Return the value, the auxiliary output, the number of the value's tensors, its structure."""
     out = t.out.build(found)
     structure = t.out.children[0] if has_aux else t.out
     value, aux = out if has_aux else (out, None)
@@ -205,7 +205,7 @@ def _split(t: Traced, found: list[Tensor], has_aux: bool) -> tuple[Any, Any, int
 
 
 def jvp(f: Function, primals: Any, tangents: Any, has_aux: bool = False) -> Any:
-    """Return f of primals, and its change if these change by tangents (forward mode).
+    """Return f of primals, and its directional derivative along tangents (forward mode).
 
     Both are tuples with a tree for each argument. Tangents of integers do not matter.
 
@@ -273,7 +273,7 @@ def _pulled(who: str, derivative: int, f: Function, primals: Any, has_aux: bool 
         given = leaves_like(cotangent, structure, who, "the cotangent", "the result")
         names = structure.paths("the cotangent")
         tensors = [fit(who, c, out, name) for c, out, name in zip(given, found, names)]
-        # What comes with the value is detached, so it may be its own cotangent.
+        # The auxiliary output is detached, so its cotangents do not matter: its values are passed.
         grads = dict(zip(by, t.apply(expr, [*tensors, *found[n:]])))
         leaves = iter([grads.get(k) for k in range(len(t.tensors))])
         return tuple(s._build(leaves) for s in t.structures)
@@ -282,7 +282,7 @@ def _pulled(who: str, derivative: int, f: Function, primals: Any, has_aux: bool 
 
 
 def linear_transpose(f: Function, *primals: Any) -> Function:
-    """Return the transpose of a linear function, of one argument like its result.
+    """Return the transpose of a linear function; its argument is a tree like f's result.
 
     A function that is not linear is an error.
 
@@ -303,11 +303,11 @@ def vmap(
 ) -> Function:
     """Return a function that computes f for all elements of a batch at once.
 
-    in_axes says along which axis of each argument the elements lie: an integer, or None for what
-    is the same for all of them; a tuple has one for each argument, which may be a tree. So does
-    out_axes for the results. Arguments by name have axis 0. axis_size is needed if no argument has
-    an axis. axis_name is a name for polygrad.lax.psum and the like. in_dims and out_dims are the
-    same (torch.func). Random numbers are the same for all elements.
+    in_axes says which axis of each argument is the batch axis: an integer, or None for an argument
+    that all elements share; a tuple has one entry for each argument, which may be a tree. out_axes
+    does so for the results. Keyword arguments have batch axis 0. axis_size is needed if no argument
+    has a batch axis. axis_name is a name for polygrad.lax.psum and others. in_dims and out_dims are
+    torch.func's names for in_axes and out_axes. Random numbers are the same for all elements.
 
     >>> x = Tensor([[1.0, 2.0], [3.0, 4.0]])
     >>> vmap(lambda v, w: (v * w).sum(), in_axes=(1, None))(x, Tensor([1.0, 10.0])).tolist()
@@ -361,10 +361,10 @@ def jacfwd(
 ) -> Function:
     """Return a function that computes the Jacobian of f by some arguments in forward mode.
 
-    For each result it is a tree like the argument, or a tuple of trees if argnums is one, of
-    tensors of the shape of the result followed by that of the argument. It suits functions with
-    fewer arguments than results. With has_aux f returns a pair, of which the second one comes back
-    with the Jacobian of the first one. With holomorphic arguments and results are complex.
+    For each result it is a tree like the argument, or a tuple of trees if argnums is a tuple; each
+    tensor has the shape of the result followed by that of the argument. It suits functions with
+    fewer inputs than outputs. With has_aux f returns a pair of a value and auxiliary output, which
+    is returned with the Jacobian of the value. With holomorphic arguments and results are complex.
 
     >>> jacfwd(lambda x: x**2)(Tensor([1.0, 2.0])).tolist()
     [[2.0, 0.0], [0.0, 4.0]]
@@ -429,9 +429,9 @@ def eval_shape(f: Function, *args: Any, **kwargs: Any) -> Any:
 
 
 def functional_call(module: Any, parameters: Any, args: Any = (), kwargs: Any = None) -> Any:
-    """Call a layer with other parameters than its own, by their names in its state dict.
+    """Call a layer with its parameters replaced, by their names in its state dict.
 
-    The layer is as before afterwards. args is a tuple of arguments, or the only one.
+    Its own parameters are restored afterwards. args is a tuple of arguments, or the only one.
 
     >>> from polygrad import nn
     >>> layer = nn.Linear(2, 1, bias=False)

@@ -1,4 +1,4 @@
-"""What the elements of a batch know of each other: operations along a named axis of vmap."""
+"""Collective operations along a named axis of vmap: psum, all_gather and others."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _names(axis_name: Any) -> list[str]:
 
 
 def psum(x: Any, axis_name: Any) -> Any:
-    """Return the sum of a tree over all elements of a batch, or of several nested ones.
+    """Return the sum of a tree over all elements of a batch, or of several nested batches.
 
     >>> from polygrad.func import vmap
     >>> vmap(lambda x: x / psum(x, "i"), axis_name="i")(Tensor([1.0, 3.0])).tolist()
@@ -47,7 +47,7 @@ def axis_size(axis_name: Any) -> int:
 
 
 def axis_index(axis_name: str) -> Tensor:
-    """Return the number of the element of a batch.
+    """Return the index of the current element in its batch.
 
     >>> from polygrad.func import vmap
     >>> vmap(lambda x: x * axis_index("i"), axis_name="i")(Tensor([1.0, 3.0])).tolist()
@@ -63,7 +63,7 @@ def pmean(x: Any, axis_name: Any) -> Any:
 
 
 def all_gather(x: Any, axis_name: str, *, axis: int = 0, tiled: bool = False) -> Any:
-    """Return the trees of all elements of a batch, stacked along an axis, or with tiled joined."""
+    """Return the trees of all batch elements, stacked along a new axis; concatenated if tiled."""
 
     def gathered(t: Tensor) -> Tensor:
         every = along("all_gather", "all_gather", axis_name, t)
@@ -93,7 +93,7 @@ def pmin(x: Any, axis_name: str) -> Any:
 
 
 def ppermute(x: Any, axis_name: str, perm: Iterable[tuple[int, int]]) -> Any:
-    """Return the trees of other elements: of pairs (from, to); zeros where there is none."""
+    """Permute the trees of batch elements by pairs (from, to); zeros where no pair has that to."""
     perm = list(perm)
     pairs = dict((to, at) for at, to in perm)
     count = axis_size(axis_name)

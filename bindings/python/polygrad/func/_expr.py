@@ -20,16 +20,16 @@ _NONE = -1
 
 
 class BatchRule(NamedTuple):
-    """What computes a function for a batch, from its size, which tensors are batched, and these.
+    """A batching rule: compute(size, batched, tensors) computes a function for a whole batch.
 
-    It returns the results, and which of them are batched. names say where the tensors are.
+    It returns the results, and which of them are batched. names are the paths of the tensors.
     """
 
     compute: Callable[[int, list[bool], list[Tensor]], tuple[list[Tensor], list[bool]]]
     names: list[str]
 
 
-#: Rules that the functions which are traced have used, by number, one dict for each function.
+#: A stack with one dict for each function being traced: the batching rules it has used, by number.
 _used: list[dict[int, BatchRule]] = []
 _numbers = itertools.count()
 
@@ -39,15 +39,15 @@ class DERIVE:
 
     JVP, VJP, GRAD, JACFWD, JACREV = range(5)
     TRANSPOSE = 8
-    HOLOMORPHIC = 3  # from GRAD, JACFWD and JACREV to those of holomorphic functions
+    HOLOMORPHIC = 3  # added to GRAD, JACFWD and JACREV for holomorphic functions
 
 
-# What functions that the library names are called here.
+# Python's names of functions that messages of the library name.
 _OWN = {"JVP": "jvp", "Scan": "scan", "ForLoop": "fori_loop"}
 
 
 def _fail(who: str, names: Sequence[str] = ()) -> NoReturn:
-    """Raise the last error of the library as one of a function."""
+    """Raise the last error of the library as an error of the function who."""
     text = re.sub(r"^poly_\w+: (?:(?:f|args|results|length|size|x|axis): )?", "", last_error())
     text = re.sub(
         r"\bargument (\d+)\b",
@@ -71,9 +71,9 @@ def trace(
     names: list[str],
     axis: tuple[str, int] | None = None,
 ) -> Expr:
-    """Call a function on placeholders for tensors, without the axes of a batch.
+    """Trace a function: call it on placeholders for tensors, whose shapes lack the batch axes.
 
-    axis is the name of these axes, and their size, which is -1 if the tensors have it.
+    axis is the name of the batch axis, and its size, -1 to take it from the tensors.
     """
     n = len(tensors)
     given = (c_void_p * n)()
@@ -92,7 +92,7 @@ def trace(
 def _called(
     who: str, given: Any, call: Callable[[list[Tensor]], list[Tensor]], names: list[str]
 ) -> Expr:
-    """End a trace that has begun, by the call of a function on placeholders."""
+    """Complete a trace that has begun: call the function on the placeholders given."""
     rules: dict[int, BatchRule] = {}
     _used.append(rules)
     try:
@@ -113,7 +113,7 @@ def _called(
 
 
 def along(who: str, operation: str, axis: str, x: Tensor) -> Tensor:
-    """Return an operation along an axis of a batch with a name."""
+    """Apply a collective operation along the named axis of a batch."""
     release_dead()
     handle = lib.poly_expr_along(x._handle, operation.encode(), c_text("axis_name", axis))
     if handle is None:
@@ -149,7 +149,7 @@ class Expr:
         return Expr(self.who, handle, self._names, rules=self._rules)
 
     def _transformed(self, transform: Callable[..., int | None], *how: Any) -> Expr:
-        """Transform the function, until no rule for a batch is missing."""
+        """Transform the function, again with more batching rules until none is missing."""
         found = self._made(transform(self._handle, *how))
         while self._rules and self._add_rule():
             while self._add_rule():
@@ -158,7 +158,7 @@ class Expr:
         return found
 
     def _add_rule(self) -> bool:
-        """State the next rule that is missing, if there is one."""
+        """Trace and add the next missing batching rule; return False if none is missing."""
         rules = self._rules or {}
         room = max(len(rule.names) for rule in rules.values())
         number, size, given = c_int64(), c_int64(), (c_void_p * room)()
@@ -183,11 +183,11 @@ class Expr:
         return True
 
     def derive(self, derivative: int, of: list[int]) -> Expr:
-        """Return a derivative by some inputs: see PolyDerivative in polygrad.h."""
+        """Return a derivative with respect to some inputs: see PolyDerivative in polygrad.h."""
         return self._transformed(lib.poly_expr_derive, derivative, _ints(of), len(of))
 
     def batch(self, size: int | None, in_axes: list[int | None], out_axes: list[Any]) -> Expr:
-        """Return the function for all elements of a batch."""
+        """Return the function mapped over a batch; size is None to take it from the inputs."""
         for i, (axis, ndim) in enumerate(zip(out_axes, self._ndims)):
             if axis is None:
                 continue
@@ -199,47 +199,47 @@ class Expr:
         return self._transformed(lib.poly_expr_batch, count, _ints(in_axes), n, _ints(out_axes), m)
 
     def apply(self, tensors: list[Tensor]) -> list[Tensor]:
-        """Return the outputs for tensors of the types and shapes of the inputs."""
+        """Apply the function to tensors, which must have the types and shapes of its inputs."""
         return self._run(lib.poly_expr_apply, (), tensors)
 
     def scan(self, carried: int, length: int, reverse: bool, tensors: list[Tensor]) -> list[Tensor]:
-        """Return the carry after a loop over sequences, and what its steps kept."""
+        """Return the final carry of a loop over sequences, and the stacked outputs of its steps."""
         return self._run(lib.poly_expr_scan, (carried, length, int(reverse)), tensors)
 
     def associative_scan(self, reverse: bool, tensors: list[Tensor]) -> list[Tensor]:
-        """Return all elements of sequences up to each place combined."""
+        """Return the prefix scan of sequences, with this expression as the operator."""
         return self._run(lib.poly_expr_associative_scan, (int(reverse),), tensors)
 
     def loop(self, tensors: list[Tensor]) -> list[Tensor]:
-        """Return the carry after a loop that lasts while the last output is true."""
+        """Return the final carry of a loop that runs while the last output is true."""
         return self._run(lib.poly_expr_while, (), tensors)
 
     def switch(self, branches: int, tensors: list[Tensor]) -> list[Tensor]:
-        """Return the outputs of one branch, whose number is the first of the tensors."""
+        """Return the outputs of one branch; the first tensor is its number."""
         return self._run(lib.poly_expr_switch, (branches,), tensors)
 
     def select(self, outputs: list[int]) -> Expr:
-        """Return the function of some of the outputs."""
+        """Return the expression with some of the outputs only."""
         return self._made(lib.poly_expr_select(self._handle, _ints(outputs), len(outputs)))
 
     def checkpoint(self, policy: str | None, tensors: list[Tensor]) -> list[Tensor]:
-        """Return the outputs, which derivatives compute again."""
+        """Return the outputs; derivatives recompute intermediate values, as policy says."""
         name = None if policy is None else c_text("policy", policy)
         return self._run(lib.poly_expr_checkpoint, (name,), tensors)
 
     def custom_jvp(self, tangent: Expr, tensors: list[Tensor]) -> list[Tensor]:
-        """Return the outputs, with tangents by another expression."""
+        """Return the outputs; another expression computes their tangents."""
         return self._run(lib.poly_expr_custom_jvp, (tangent._handle,), tensors)
 
     def custom_vjp(self, forward: Expr, backward: Expr, tensors: list[Tensor]) -> list[Tensor]:
-        """Return the outputs, with gradients by other expressions."""
+        """Return the outputs; the expressions forward and backward compute their gradients."""
         how = (forward._handle, backward._handle)
         return self._run(lib.poly_expr_custom_vjp, how, tensors)
 
     def custom_vmap(self, rule: BatchRule, tensors: list[Tensor]) -> list[Tensor]:
-        """Return the outputs, which a rule computes for batches."""
+        """Return the outputs; for a batch the rule computes them."""
         number = next(_numbers)
-        if _used:  # otherwise nothing batches them
+        if _used:  # outside of a trace nothing can batch them
             _used[-1][number] = rule
         return self._run(lib.poly_expr_custom_vmap, (number,), tensors)
 

@@ -1,4 +1,4 @@
-"""Functions that are compiled for each kind of arguments."""
+"""Functions that are compiled once for each kind of arguments: see jit."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from polygrad.tensor import Tensor
 
 
 class CacheInfo(NamedTuple):
-    """How often a compiled function was found and made, and how many there are."""
+    """Hits and misses of the cache of compiled functions, and their number."""
 
     hits: int
     misses: int
@@ -27,7 +27,7 @@ class CacheInfo(NamedTuple):
 
 
 class _Call:
-    """The arguments of a call: tensors, and all else, by which programs are distinguished."""
+    """The arguments of a call: tensors, and the key by which its program is found."""
 
     def __init__(self, of: jit, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         static, names = of._static(args)
@@ -68,7 +68,7 @@ class _Call:
             ) from None
 
     def call(self, f: Function) -> Any:
-        """Call a function on the arguments, where tensors stand for numbers and arrays."""
+        """Call a function on the arguments, with numbers and arrays replaced by their tensors."""
         now = [self.tensors[p] if p >= 0 else x for p, x in zip(self.places, self.leaves)]
         rest = iter(self.structure.build(now)[0])
         names = sorted(self.kwargs)
@@ -76,7 +76,7 @@ class _Call:
         return f(*args, **{n: self.kwargs[n] if n in self.fixed else next(rest) for n in names})
 
     def donated(self, of: jit) -> list[Tensor]:
-        """Return the tensors whose memory a result may take."""
+        """Return the tensors whose memory results may overwrite."""
         wanted = (
             numbers_of("jit", of._donated, len(self.args), "donate_argnums") if self.args else []
         )
@@ -122,7 +122,7 @@ class Compiled:
             kept = [k for k in range(len(made)) if k not in taken]
             place = {k: i for i, k in enumerate(kept)}
             places = [-1 - taken[p] if p in taken else place[p] if p >= 0 else p for p in places]
-            # A program makes something, also where all results are arguments.
+            # A program needs a result of its own, also if all results are arguments.
             return places, [made[k] for k in kept] or [Tensor(0)]
 
         writes: list[tuple[Tensor, int]] = []
@@ -183,10 +183,10 @@ def _with(call: _Call, tensors: tuple[Tensor, ...], f: Function) -> Any:
 class jit:
     """A function that is compiled once for each kind of its arguments, and then only run.
 
-    A kind are the tree of the arguments, the shapes and types of its tensors, and the values of the
-    arguments static_argnums and static_argnames, which may be any hashable objects. Numbers and
-    arrays are tensors. The memory of donated arguments becomes that of results of their shape and
-    type: the tensor is then this result. Transformations of a jitted function call it as it is.
+    A kind consists of the tree of the arguments, the shapes and types of its tensors, and the
+    values of the arguments static_argnums and static_argnames, which may be any hashable objects.
+    Numbers and arrays count as tensors. Results overwrite donated arguments of their shape and
+    type: such a tensor is then the result. Transformations of a jitted function trace the original.
 
     >>> from polygrad.func import grad, jit
     >>> slope = jit(grad(lambda x, n: x**n), static_argnums=1)
@@ -292,7 +292,7 @@ class Jaxpr(str):
 
 
 def make_jaxpr(f: Function) -> Function:
-    """Return the function from arguments of f to f as text, with its loops indented.
+    """Return a function that takes arguments of f and returns the graph of f as text.
 
     >>> from polygrad.func import grad, make_jaxpr
     >>> make_jaxpr(lambda x, y: x * y + 2)(1.0, 2.0)

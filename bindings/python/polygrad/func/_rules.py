@@ -1,4 +1,4 @@
-"""Functions with rules of their own: custom_jvp, custom_vjp, custom_vmap, checkpoint."""
+"""Functions with custom differentiation or batching rules: custom_jvp and others, checkpoint."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from polygrad.tensor import Tensor
 if TYPE_CHECKING:
     from polygrad.func._trees import Structure
 
-#: What checkpoint stores beside the arguments.
+#: Policies of checkpoint: which intermediate values are stored besides the arguments.
 checkpoint_policies = SimpleNamespace(
     nothing_saveable="nothing_saveable",
     dots_saveable="dots_saveable",
@@ -28,11 +28,11 @@ checkpoint_policies = SimpleNamespace(
 def checkpoint(
     f: Function | None = None, *, policy: str | None = None, static_argnums: Any = ()
 ) -> Any:
-    """Return f, whose derivatives compute it again instead of storing what they need of it.
+    """Return f, whose derivatives recompute intermediate values instead of storing them.
 
-    They store the arguments, and what the policy says, one of checkpoint_policies: nothing else,
+    The arguments are stored, and what the policy says, one of checkpoint_policies: nothing else,
     the results of matrix products and convolutions, or everything, as without checkpoint. The
-    arguments static_argnums stay as they are. It is a decorator, too.
+    arguments static_argnums are not traced. It is a decorator, too.
 
     >>> from polygrad.func import checkpoint, grad
     >>> grad(checkpoint(lambda x: x.sin().sin()))(0.0).item()
@@ -56,11 +56,11 @@ _DEEPEST = 3
 
 
 class _Ruled:
-    """A function with a rule, which is stated later. It is called with positions."""
+    """A function with a rule, which is defined later. The rule gets positional arguments."""
 
     who = ""
-    # How many rules of this function are traced, one in another. A rule may call its function, so
-    # that derivatives of higher orders are by the rule, too: up to _DEEPEST.
+    # The nesting depth of traced calls. A rule may call its function, so that higher derivatives
+    # use the rule, too; at depth _DEEPEST the plain function is called instead.
     _depth = 0
     _call: Function
 
@@ -84,10 +84,10 @@ class _Ruled:
         return self if instance is None else functools.partial(self, instance)
 
     def _arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Return arguments without those that are not differentiated by, and these in order."""
+        """Return the differentiated arguments, the fixed ones, and a wrapper that adds these."""
         try:
             bound = inspect.signature(self.f).bind(*args, **kwargs)
-        except ValueError:  # a function of C
+        except ValueError:  # a function without a signature, implemented in C
             bound = None
         if bound is not None:
             bound.apply_defaults()
@@ -108,11 +108,11 @@ class _Ruled:
 
 
 class custom_jvp(_Ruled):
-    """A function with tangents by a rule, which defjvp states: it serves both modes.
+    """A function whose tangents a rule computes, set by defjvp; both modes use it.
 
-    The rule gets the primals and the tangents, a tuple of each, and returns the result and its
-    tangent, in which it is linear. Arguments nondiff_argnums stay as they are; they come first in
-    the rule.
+    The rule gets a tuple of primals and a tuple of tangents, and returns the result and its
+    tangent, which must be linear in the tangents. Arguments nondiff_argnums are passed unchanged,
+    as first arguments of the rule.
 
     >>> from polygrad.func import custom_jvp, grad
     >>> @custom_jvp
@@ -129,13 +129,13 @@ class custom_jvp(_Ruled):
     _rule: Function | None = None
 
     def defjvp(self, rule: Function) -> Function:
-        """State the rule."""
+        """Set the rule."""
         need_function(self.who, rule)
         self._rule = rule
         return rule
 
     def defjvps(self, *rules: Function | None) -> None:
-        """State a rule for each argument: of its tangent, the result and the arguments."""
+        """Set a rule for each argument: a function of its tangent, the result and the arguments."""
 
         def rule(*given: Any) -> Any:
             *fixed, primals, tangents = given
@@ -178,12 +178,12 @@ def _zeros(x: Tensor) -> Tensor:
 
 
 class custom_vjp(_Ruled):
-    """A function with gradients by rules, which defvjp states.
+    """A function whose gradients two rules compute, set by defvjp.
 
-    The first rule gets the arguments and returns the result and what the second one needs; the
-    second one gets this and a cotangent of the result, and returns a tuple of gradients, one for
-    each argument, where None is zero. Arguments nondiff_argnums stay as they are; they come first
-    in the second rule. Forward mode takes the transpose of the second rule, at cotangents of 0.
+    The first rule, fwd, gets the arguments and returns the result and residuals; the second, bwd,
+    gets the residuals and a cotangent of the result, and returns a tuple of gradients, one for
+    each argument, with None for zero. Arguments nondiff_argnums are passed unchanged, as first
+    arguments of bwd. Forward mode uses the transpose of bwd, linearized at a cotangent of 0.
 
     >>> from polygrad.func import custom_vjp, grad
     >>> @custom_vjp
@@ -198,7 +198,7 @@ class custom_vjp(_Ruled):
     _rules: tuple[Function, Function] | None = None
 
     def defvjp(self, fwd: Function, bwd: Function) -> None:
-        """State the rules."""
+        """Set the rules."""
         need_function(self.who, fwd)
         need_function(self.who, bwd)
         self._rules = (fwd, bwd)
@@ -261,13 +261,13 @@ def _gradients(tree: Any, structure: Structure, what: str) -> list[Any]:
 
 
 class custom_vmap(_Ruled):
-    """A function with a rule for batches, which def_vmap states, and vmap uses.
+    """A function with a batching rule for vmap, set by def_vmap.
 
-    The rule gets the size of the batch, a list that says of each argument whether it is batched (a
-    tree of bools like the argument), and the arguments, those that are batched along a first axis.
-    It returns the result and a tree of bools like it: what is batched has the batch as first axis.
-    It may call the function, and vmap. Tangents in a batch are those of the rule, gradients those
-    of the function; around vmap both are those of what the rule computes.
+    The rule gets the size of the batch, a list with a tree of bools like each argument (whether it
+    is batched), and the arguments; batched ones have the batch as first axis. It returns the result
+    and a tree of bools like it: batched results have the batch as first axis. It may call the
+    function, and vmap. In vmap of a derivative, tangents are those of the rule, gradients those of
+    the function; a derivative of vmap differentiates what the rule computes.
 
     >>> from polygrad.func import custom_vmap, vmap
     >>> @custom_vmap
@@ -287,7 +287,7 @@ class custom_vmap(_Ruled):
         super().__init__(f)
 
     def def_vmap(self, rule: Function) -> Function:
-        """State the rule."""
+        """Set the rule."""
         need_function(self.who, rule)
         self._rule = rule
         return rule
@@ -316,13 +316,13 @@ class custom_vmap(_Ruled):
 
 
 def sequential_vmap(f: Function) -> custom_vmap:
-    """Return f, which vmap computes for one element of the batch after the other, as lax.map does.
+    """Return f with a batching rule that computes one element after the other, as lax.map does.
 
     >>> from polygrad.func import sequential_vmap, vmap
     >>> vmap(sequential_vmap(lambda x: x * 2))(Tensor([1.0, 2.0])).tolist()
     [2.0, 4.0]
     """
-    from polygrad.lax import map as each  # which stands on this module
+    from polygrad.lax import map as each  # imports this module
 
     made = custom_vmap(f)
 

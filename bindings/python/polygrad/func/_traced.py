@@ -1,4 +1,4 @@
-"""Functions that are traced: the tensors among their arguments and results."""
+"""Tracing of functions of trees: finds the tensors among arguments and results."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def leaves_like(tree: Any, structure: Structure, who: str, name: str, like: str)
 
 
 class Traced:
-    """A function of the tensors among some arguments, as an expression."""
+    """A traced function: the expression of the tensors among its arguments, and the structures."""
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class Traced:
         leaves: list[Any] = []
         structures: list[Structure] = []
         names: list[str] = []
-        #: The tensors of each argument, by their numbers among all.
+        #: For each argument the indices of its tensors in self.tensors.
         self.of: list[list[int]] = []
         self.tensors: list[Tensor] = []
         places: list[int] = []
@@ -71,7 +71,7 @@ class Traced:
             label = name if isinstance(name, str) else f"args[{name}]"
             names += structure.paths(label)
         self.structures = structures
-        #: Where each tensor is, for errors.
+        #: The path of each tensor in the arguments, for errors.
         self.names = [names[p] for p in places]
         chosen = None
         if axes is not None:
@@ -101,7 +101,7 @@ class Traced:
         return value
 
     def floats(self, arg: int) -> list[int]:
-        """Return the tensors of an argument, which are of floating types."""
+        """Return the indices of an argument's tensors; raise unless all leaves are floating."""
         for k in self.of[arg]:
             if not self.tensors[k].dtype.differentiable:
                 name = self.tensors[k].dtype.name
@@ -117,22 +117,22 @@ class Traced:
         return self.of[arg]
 
     def by_argument(self, numbers: list[int], found: list[Tensor]) -> tuple[Any, ...]:
-        """Return trees of some arguments, of their tensors in order."""
+        """Build the trees of some arguments from a flat list of their leaves."""
         rest = iter(found)
         return tuple(self.structures[i]._build(rest) for i in numbers)
 
     def trees(self, tensors: list[Any]) -> tuple[Any, ...]:
-        """Return trees like the arguments, all of whose leaves are tensors."""
+        """Build the trees of all arguments from a flat list of their leaves."""
         rest = iter(tensors)
         return tuple(s._build(rest) for s in self.structures)
 
     def apply(self, expr: Expr, more: Sequence[Tensor] = ()) -> list[Tensor]:
-        """Return the outputs of an expression for the tensors, and more inputs."""
+        """Apply an expression to the tensors, followed by more inputs."""
         return expr.apply([*self.tensors, *more])
 
 
 def _axis(who: str, axis: Any, leaf: Any, name: str) -> int | None:
-    """Return the axis of a batch in a leaf, counted from the front."""
+    """Return the batch axis of a leaf, counted from the front."""
     if axis is None:
         return None
     if not isinstance(axis, int):
@@ -151,7 +151,7 @@ def _axis(who: str, axis: Any, leaf: Any, name: str) -> int | None:
 
 
 def numbers_of(who: str, argnums: Any, count: int, name: str = "argnums") -> list[int]:
-    """Return the numbers of arguments, of which there are count."""
+    """Return the positions in argnums, checked and counted from the front, of count arguments."""
     numbers = list(argnums) if isinstance(argnums, (tuple, list)) else [argnums]
     if numbers and not count:
         raise ArgumentError(
@@ -165,7 +165,7 @@ def numbers_of(who: str, argnums: Any, count: int, name: str = "argnums") -> lis
 
 
 def fit(who: str, value: Any, like: Tensor, name: str) -> Tensor:
-    """Return a tangent or a cotangent as a tensor."""
+    """Return a tangent or a cotangent as a tensor, checked to have like's type and shape."""
     if not isinstance(value, Tensor):
         value = Tensor(value, dtype=like.dtype)
     if tuple(value.shape) != tuple(like.shape) or value.dtype != like.dtype:

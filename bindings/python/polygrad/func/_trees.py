@@ -10,23 +10,23 @@ from polygrad._library import ArgumentError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# For a registered class: its children and what else it consists of, and the way back.
+# For each registered class the functions flatten and unflatten: see register.
 _registered: dict[type, tuple[Callable[[Any], Any], Callable[[Any, Any], Any]]] = {}
 
 
 def register(
     cls: type, flatten: Callable[[Any], Any], unflatten: Callable[[Any, Any], Any]
 ) -> None:
-    """Make a class a tree.
+    """Register a class as a container of trees.
 
-    flatten(object) returns the children, a list or tuple, and what else the object consists of,
-    which can be compared; unflatten(rest, children) makes an object of both.
+    flatten(object) returns the children, a list or tuple, and the rest of the object, which must
+    be comparable; unflatten(rest, children) makes an object of both.
     """
     _registered[cls] = (flatten, unflatten)
 
 
 class Structure:
-    """The structure of a tree: what is left of it without its leaves.
+    """The structure of a tree: its containers and keys, without the leaves.
 
     >>> leaves, structure = flatten({"a": [1, 2], "b": None})
     >>> leaves, structure
@@ -52,7 +52,7 @@ class Structure:
         return hash((self.kind, *self.children))
 
     def __repr__(self) -> str:
-        """Return the structure as a tree of stars."""
+        """Return the structure as a tree with stars for leaves."""
         return "*" if self is LEAF else repr(self._make([_Star(c) for c in self.children]))
 
     def _make(self, values: list[Any]) -> Any:
@@ -71,7 +71,7 @@ class Structure:
         return kind(*values) if hasattr(kind, "_fields") else kind(values)
 
     def build(self, leaves: list[Any]) -> Any:
-        """Return the tree of this structure with other leaves."""
+        """Build a tree of this structure from a list of leaves."""
         return self._build(iter(leaves))
 
     def _build(self, leaves: Iterator[Any]) -> Any:
@@ -85,7 +85,7 @@ class Structure:
         return 1 if self is LEAF else sum(c.size for c in self.children)
 
     def paths(self, name: str) -> Iterator[str]:
-        """Return where each leaf is, in the words of Python.
+        """Return the path of each leaf as a Python expression.
 
         >>> list(flatten({"a": [1, 2]})[1].paths("params"))
         ["params['a'][0]", "params['a'][1]"]
@@ -108,7 +108,7 @@ LEAF = Structure(object, None, [], [])
 
 
 def _children(tree: Any) -> tuple[list[Any], Any, list[str]] | None:
-    """Return the children of a tree, what else it consists of and their places, None for a leaf."""
+    """Return the children of a container, the rest of it and the children's names; None: a leaf."""
     kind = type(tree)
     if kind in _registered:
         children, rest = _registered[kind][0](tree)
@@ -130,7 +130,7 @@ def _children(tree: Any) -> tuple[list[Any], Any, list[str]] | None:
 
 
 def flatten(tree: Any) -> tuple[list[Any], Structure]:
-    """Return the leaves of a tree and its structure. None is a tree without leaves."""
+    """Return the leaves of a tree, and its structure. None is a tree without leaves."""
     leaves: list[Any] = []
     return leaves, _flatten(tree, leaves)
 
@@ -147,7 +147,7 @@ def _flatten(tree: Any, leaves: list[Any]) -> Structure:
 
 
 def spread(prefix: Any, structure: Structure, name: str) -> list[Any]:
-    """Return for each leaf the value of a tree that may end above it, where it has one for all.
+    """Expand a prefix tree to one value for each leaf: its leaves hold for all leaves below them.
 
     >>> spread((0, None), flatten(([1, 2], 3))[1], "in_axes")
     [0, 0, None]

@@ -3,9 +3,9 @@
 Loops and branches are parts of the graph and run in the library: neither the graph nor the time to
 compile a loop grow with the number of its steps. Their functions are called once, on placeholders,
 and must be pure, as those of polygrad.func; both nest in each other in any order. Arguments and
-results are trees of tensors. Python numbers that begin a carry take the type that a step gives it.
+results are trees of tensors. Python numbers in an initial carry take the type that a step returns.
 
-Slices, gathers and scatters at places that are tensors, reductions, windows, convolutions and sorts
+Slices, gathers and scatters with tensors as indices, reductions, windows, convolutions and sorts
 are those of XLA, with JAX's names and arguments.
 
 >>> from polygrad import lax
@@ -175,7 +175,7 @@ def _is_number(x: Any) -> bool:
 
 
 def _tensor(who: str, name: str, leaf: Any, dtype: DType | None = None) -> Tensor:
-    """Return a leaf of a tree as a tensor, a Python number in a type that holds such numbers."""
+    """Return a leaf as a tensor; a Python number gets the type dtype if that can hold it."""
     if isinstance(leaf, Tensor):
         return leaf
     if _is_number(leaf):
@@ -193,7 +193,7 @@ def _described(x: Tensor) -> str:
 
 
 class _Tree:
-    """The tensors of a tree, and where they are."""
+    """A tree flattened to tensors, with the path of each for errors."""
 
     def __init__(self, who: str, name: str, tree: Any) -> None:
         self.leaves, self.structure = flatten(tree)
@@ -205,7 +205,7 @@ class _Tree:
 
 
 class _WiderError(Exception):
-    """Numbers of a carry are of wider types after a step."""
+    """Numbers of a carry have wider types after a step: it is traced again with these."""
 
     def __init__(self, types: dict[int, DType]) -> None:
         super().__init__()
@@ -213,10 +213,10 @@ class _WiderError(Exception):
 
 
 class _Carry(_Tree):
-    """A tree of tensors that a loop begins with."""
+    """The initial carry of a loop."""
 
     def next(self, who: str, step: str, result: Any, given: list[Tensor]) -> list[Tensor]:
-        """Return the tensors of the carry after a step, which are like those before it."""
+        """Return the tensors of the carry after a step; check that types and shapes are kept."""
         found, structure = flatten(result)
         if structure != self.structure:
             raise ArgumentTypeError(
@@ -248,7 +248,7 @@ class _Carry(_Tree):
         more: Sequence[Tensor] = (),
         names: Sequence[str] = (),
     ) -> Expr:
-        """Trace a step of the carry, and of elements of more tensors."""
+        """Trace a step as a function of the carry and of one element of each tensor in more."""
         axes = [None] * len(self.tensors) + [0] * len(more)
         while True:
             try:
@@ -267,7 +267,7 @@ def _widens(old: DType, new: DType) -> bool:
 
 
 def _length(who: str, sequences: _Tree, length: Any) -> int:
-    """Return the size of the first axes of sequences."""
+    """Return the number of steps: the common size of the first axes of sequences, or length."""
     if length is not None and (not isinstance(length, (int, np.integer)) or length < 0):
         raise ArgumentError(f"{who}: length: {length!r}, expected 0 or more")
     of = "length"
@@ -293,14 +293,14 @@ def scan(
     reverse: bool = False,
     unroll: int | bool = 1,
 ) -> tuple[Any, Any]:
-    """Run a step for each element of sequences, and return the last carry and what it keeps.
+    """Run a step for each element of sequences; return the last carry and the stacked outputs.
 
-    f(carry, x) returns the next carry, a tree of the same types and shapes as init, and a tree that
-    is kept. x is xs, a tree, at one place along the first axes; what is kept is stacked along such
-    an axis. With reverse the steps begin at the end of xs. length is needed if xs has no tensors.
-    The loop has derivatives in both modes; reverse mode stores the carry before each step,
-    products of matrices and the like, and computes the rest again. unroll is a hint that changes
-    no result: the library unrolls by itself.
+    f(carry, x) returns the next carry, a tree of the same types and shapes as init, and an output
+    tree. x is the slice of xs, a tree, at one position along the first axes; outputs are stacked
+    along such an axis. With reverse the steps begin at the end of xs. length is needed if xs has no
+    tensors. The loop has derivatives in both modes; reverse mode stores the carry before each step,
+    products of matrices and the like, and recomputes the rest. unroll is a hint that changes no
+    result: the library unrolls by itself.
 
     >>> total, sums = scan(lambda c, x: (c + x, c + x), 0, Tensor([1, 2, 3]))
     >>> total.item(), sums.tolist()
@@ -332,7 +332,7 @@ def _scan(
         return [*after, *y.tensors]
 
     if not carry.tensors and not sequences.tensors:
-        # There is nothing that differs among the steps: their number is the only operand.
+        # No operand tells the steps apart: zeros of that length give the number of steps.
         sequences = _Tree(who, "xs", Tensor.zeros(steps))
         inner = f
         f = lambda c, _: inner(c, xs)  # noqa: E731
@@ -342,12 +342,12 @@ def _scan(
 
 
 def while_loop(cond_fun: Function, body_fun: Function, init_val: Any) -> Any:
-    """Return the value after a loop that lasts while a condition holds.
+    """Return the value after a loop that runs while a condition holds.
 
     cond_fun(value) returns a bool of shape (), body_fun(value) the next value: a tree of the same
-    types and shapes. The number of steps is only known when they have run, so there are derivatives
-    in forward mode only; for reverse mode use scan or fori_loop. In vmap the loop goes on until the
-    condition is false for all elements, each of which keeps its value from when it is false.
+    types and shapes. The number of steps is not known in advance, so there are derivatives in
+    forward mode only; for reverse mode use scan or fori_loop. In vmap the loop runs until the
+    condition is false for all elements; an element whose condition is false keeps its value.
 
     >>> while_loop(lambda x: x < 100, lambda x: x * 2, Tensor(3)).item()
     192
@@ -377,8 +377,8 @@ def fori_loop(lower: Any, upper: Any, body_fun: Function, init_val: Any) -> Any:
     """Return the value after a loop over the integers from lower to upper - 1.
 
     body_fun(i, value) returns the next value, a tree of the same types and shapes; i is an int32 of
-    shape (), an int64 if it has to be. The loop is a scan if the bounds are Python numbers, and a
-    while_loop, with derivatives in forward mode only, if one is a tensor.
+    shape (), or an int64 if the bounds need it. The loop is a scan if the bounds are Python
+    numbers, and a while_loop, with derivatives in forward mode only, if one of them is a tensor.
 
     >>> fori_loop(1, 6, lambda i, x: x * i, Tensor(1)).item()
     120
@@ -413,9 +413,9 @@ def fori_loop(lower: Any, upper: Any, body_fun: Function, init_val: Any) -> Any:
 
 
 def map(f: Function, xs: Any, batch_size: int | None = None) -> Any:
-    """Return f of the elements of trees along their first axes, stacked: one after the other.
+    """Apply f to one element after the other along the first axes of trees; stack the results.
 
-    vmap computes it for all at once. With batch_size it is computed for so many at once.
+    vmap computes all elements at once. With batch_size so many elements are computed at once.
 
     >>> map(lambda x: x["a"] * 2, {"a": Tensor([1, 2, 3])}).tolist()
     [2, 4, 6]
@@ -444,9 +444,9 @@ def map(f: Function, xs: Any, batch_size: int | None = None) -> Any:
 
 
 def cond(pred: Any, true_fun: Function, false_fun: Function, *operands: Any) -> Any:
-    """Return true_fun or false_fun of operands, of which only that one is computed.
+    """Return true_fun or false_fun of operands; only the chosen one is computed.
 
-    pred is a bool of shape (), or a number, of which 0 is false. Both functions return trees of the
+    pred is a bool of shape (), or a number, where 0 is false. Both functions return trees of the
     same types and shapes. In vmap with a pred for each element both are computed.
 
     >>> cond(Tensor(3.0) > 2, lambda x: x + 1, lambda x: x - 1, Tensor(10)).item()
@@ -462,11 +462,10 @@ def cond(pred: Any, true_fun: Function, false_fun: Function, *operands: Any) -> 
 
 
 def switch(index: Any, branches: Sequence[Function], *operands: Any) -> Any:
-    """Return one of several functions of operands, of which only that one is computed.
+    """Return one of several functions of operands; only the chosen one is computed.
 
-    index is an integer of shape (); numbers out of range stand for the first and the last. All
-    functions return trees of the same types and shapes. In vmap with an index for each element all
-    of them are computed.
+    index is an integer of shape (), clamped to the valid range. All functions return trees of the
+    same types and shapes. In vmap with an index for each element all of them are computed.
 
     >>> double, square = lambda x: x * 2, lambda x: x * x
     >>> switch(Tensor(1), [double, square], Tensor(5)).item()
@@ -505,7 +504,7 @@ def _choose(who: str, index: Tensor, branches: dict[str, Function], operands: An
 def _alike(
     who: str, names: list[str], found: list[list[Any]], structures: list[Structure]
 ) -> list[Tensor]:
-    """Return the results of branches, which are alike."""
+    """Return the results of all branches, checked to have equal structures, types and shapes."""
     for name, structure in zip(names, structures):
         if structure != structures[0]:
             raise ArgumentError(
@@ -520,7 +519,7 @@ def _alike(
             else _tensor(who, f"what {name} returns{path and f' at {path}'}", x)
             for name, x in zip(names, leaves)
         ]
-        # Numbers take the type of the tensors of other branches, or else of the widest number.
+        # Numbers take the type of a tensor in another branch, or else of the widest number.
         numbers = [Tensor(x) for x in leaves if _is_number(x)]
         known = [x.dtype for x in column if x is not None]
         widest = known[0] if known else max((x.dtype for x in numbers), key=dtypes.is_float)
@@ -536,11 +535,11 @@ def _alike(
 
 
 def associative_scan(fn: Function, elems: Any, reverse: bool = False, axis: int = 0) -> Any:
-    """Return the results of an associative function of all elements up to each place.
+    """Return the prefix scan of elements by an associative function.
 
-    fn(a, b) takes two trees like elems with one place along the axis; a comes before b, or behind
-    it with reverse. It is called once, and computed for about as many places at once as the square
-    root of their number. All elems have as many places; results have their types and shapes.
+    fn(a, b) takes two trees like elems with size 1 along the axis; a comes before b, or after it
+    with reverse. It is called once, and computed for about sqrt(n) of the n positions at once. All
+    elems have the same size along the axis; results have their types and shapes.
 
     >>> associative_scan(lambda a, b: a * b, Tensor([1, 2, 3, 4])).tolist()
     [1, 2, 6, 24]
@@ -580,7 +579,7 @@ def associative_scan(fn: Function, elems: Any, reverse: bool = False, axis: int 
                 )
         return out
 
-    # The places are a first axis, and in its stead there is an axis of one for fn.
+    # The scanned axis becomes the first one, and fn sees an axis of size 1 in its place.
     at = [axis % len(x.shape) for x in tree.tensors]
     xs = [x.unsqueeze(k).permute(k + 1, *_without(k + 1, x)) for x, k in zip(tree.tensors, at)]
     expr = trace("associative_scan", xs + xs, [0] * (2 * len(xs)), combine, tree.names * 2)
@@ -590,7 +589,7 @@ def associative_scan(fn: Function, elems: Any, reverse: bool = False, axis: int 
 
 
 def _without(axis: int, x: Tensor) -> list[int]:
-    """Return the axes of a tensor and one more, without one."""
+    """Return the axes 0 to x.ndim without one."""
     return [i for i in range(len(x.shape) + 1) if i != axis]
 
 

@@ -1,4 +1,4 @@
-"""Functions of the library whose arguments JAX writes in another way."""
+"""Functions of the library whose signatures differ in JAX."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _NAMES: dict[Any, str] = {
 
 
 def _starts(starts: Any) -> Tensor:
-    """Return starts of a slice as one tensor."""
+    """Return the start indices of a slice as one tensor."""
     if isinstance(starts, Tensor):
         return starts
     return Tensor.stack(
@@ -57,12 +57,12 @@ def _starts(starts: Any) -> Tensor:
 
 
 def _row(padding: Any) -> Any:
-    """Return pairs of numbers as one row."""
+    """Return pairs of padding as one flat list."""
     return padding if isinstance(padding, str) else [n for pair in padding for n in pair]
 
 
 def dynamic_slice(operand: Tensor, start_indices: Any, slice_sizes: Axes) -> Tensor:
-    """Return the part of some sizes from start_indices on, moved to where it fits.
+    """Return the slice of some sizes from start_indices on; these are clamped so that it fits.
 
     The starts are one tensor, or a list of integers and tensors of shape ().
 
@@ -73,7 +73,7 @@ def dynamic_slice(operand: Tensor, start_indices: Any, slice_sizes: Axes) -> Ten
 
 
 def dynamic_update_slice(operand: Tensor, update: Tensor, start_indices: Any) -> Tensor:
-    """Return operand with the part from start_indices on replaced by update.
+    """Return operand with the slice from start_indices on replaced by update.
 
     >>> dynamic_update_slice(Tensor([1, 2, 3, 4]), Tensor([8, 9]), [Tensor(1)]).tolist()
     [1, 8, 9, 4]
@@ -90,7 +90,7 @@ def gather(
     mode: str | None = None,
     fill_value: float | None = None,
 ) -> Tensor:
-    """Return windows at positions. mode is "fill" (the default), "clip" or "promise_in_bounds".
+    """Return slices at start_indices. mode is "fill" (default), "clip" or "promise_in_bounds".
 
     >>> rows = GatherDimensionNumbers((1,), (0,), (0,))
     >>> gather(Tensor([[1, 2], [3, 4]]), Tensor([[1], [0], [1]]), rows, (1, 2)).tolist()
@@ -144,7 +144,7 @@ def clamp(min: Any, x: Tensor, max: Any) -> Tensor:
 
 
 def select_n(which: Tensor, *cases: Tensor) -> Tensor:
-    """Return the elements of one of several tensors: of that whose number which has.
+    """Select elements from several tensors: which has the number of the tensor for each element.
 
     >>> select_n(Tensor([0, 2, 1]), *Tensor([[1, 2, 3], [4, 5, 6], [7, 8, 9]])).tolist()
     [1, 8, 6]
@@ -169,10 +169,10 @@ def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: in
 
 
 def reduce(operand: Tensor, init: Any, computation: str | Monoid, dimensions: Axes) -> Tensor:
-    """Return the elements along axes combined by an associative function.
+    """Reduce axes by an associative function.
 
-    That is a name ("add", "mul", "max", "min", "and", "or", "xor"), or a function of two tensors,
-    which is called about once for each halving of the number of elements; init is neutral to it.
+    computation is a name ("add", "mul", "max", "min", "and", "or", "xor"), or a function of two
+    tensors, which is called about log2(n) times for n elements; init is its neutral element.
 
     >>> reduce(Tensor([[1, 2, 3], [4, 5, 6]]), 0, lambda a, b: a + b + a * b, (1,)).tolist()
     [23, 209]
@@ -187,7 +187,7 @@ def reduce(operand: Tensor, init: Any, computation: str | Monoid, dimensions: Ax
 
 
 def _fold(x: Tensor, init: Any, computation: Any) -> Tensor:
-    """Return the elements of the last axis combined."""
+    """Reduce the last axis by halving it repeatedly."""
     if not callable(computation):
         raise wrong("computation", repr(computation), "a function or a name")
     first = Tensor(init, dtype=x.dtype) if not isinstance(init, Tensor) else init
@@ -210,7 +210,7 @@ def reduce_window(
     base_dilation: Axes | None = None,
     window_dilation: Axes | None = None,
 ) -> Tensor:
-    """Return the elements of each window over all axes combined: see reduce.
+    """Reduce each window over all axes: see reduce.
 
     >>> reduce_window(Tensor([1.0, 2.0, 3.0]), 0.0, "add", (2,), (1,), "SAME").tolist()
     [3.0, 5.0, 3.0]
@@ -231,7 +231,7 @@ def select_and_scatter_add(
     window_strides: Axes,
     padding: Any,
 ) -> Tensor:
-    """Return zeros like operand, with source added to the greatest ("ge") of each window."""
+    """Return zeros like operand, with source added at the maximum ("ge") of each window."""
     return ops.select_and_scatter_add(
         operand, source, select, window_dimensions, window_strides, _row(padding)
     )
@@ -249,7 +249,7 @@ def conv_general_dilated(
     batch_group_count: int = 1,
     preferred_element_type: Any = None,
 ) -> Tensor:
-    """Return a convolution; dimension_numbers are the axes, as in ("NHWC", "HWIO", "NHWC").
+    """Return a convolution; dimension_numbers are layouts, as in ("NHWC", "HWIO", "NHWC").
 
     >>> x, w = Tensor([[[1.0, 2.0, 3.0]]]), Tensor([[[1.0, 10.0]]])
     >>> conv_general_dilated(x, w, (1,), [(0, 1)]).tolist()

@@ -1,4 +1,4 @@
-"""What layers share, and the one that is made of others."""
+"""Weights of layers, and Sequential."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _PARTS = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
 
 
 def weights(op: int, parameters: int, *args: Any) -> tuple[Any, ...]:
-    """Make the weights of a layer: as many as parameters, or all, then buffers."""
+    """Make the weights of a layer: the first `parameters` (0: all) are trained, others buffers."""
     made: tuple[Any, ...] = make_all(Tensor, op, *args)
     for i, weight in enumerate(made):
         if weight is None:

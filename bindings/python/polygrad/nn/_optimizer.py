@@ -1,4 +1,4 @@
-"""What optimizers share."""
+"""The base classes of optimizers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-# What poly_optim_state is asked for.
+# Kinds of state for poly_optim_state: learning rate, common state, state of each parameter.
 _RATE, _POWERS, _FIRST = 0, 2, 3
 _ARGUMENT = 16  # bytes of a PolyCallArg
 
@@ -42,16 +42,16 @@ def two(argument: str, given: Any) -> tuple[Any, Any]:
 class Optimizer:
     """The base class of optimizers.
 
-    params are tensors of floating types, each of which counts once. They are made to require
+    params are tensors of floating types; duplicates are dropped. They are made to require
     gradients; tensors with requires_grad=False, and tensors of integers, are buffers, which no
     step changes. step() computes all new values from the old ones, in one program, and writes
     them in place.
     """
 
-    # The rate that schedules begin with, kept by the first of them.
+    # The initial rate for schedules, set by the first of them.
     initial_lr: Tensor | None = None
     _optim: int | None = None
-    # The names of the state: common to all parameters, and of each.
+    # Attribute names of state that is common to all parameters, and of state of each parameter.
     _shared: tuple[str, ...] = ()
     _states: tuple[str, ...] = ()
 
@@ -81,7 +81,7 @@ class Optimizer:
         self.fused = fused
         del settings["lr"]
         vars(self).update(settings)
-        # A leaf rather than a constant: another rate needs no other program.
+        # The rate is a buffer, not a constant, so that compiled steps stay valid when it changes.
         vars(self)["lr"] = self._of(_RATE, 0)
         for i, state in enumerate(self._shared):
             setattr(self, state, self._of(_POWERS, i))
@@ -138,7 +138,7 @@ class Optimizer:
         check(lib.poly_optim_step(given, len(members)))
 
     def _members(self) -> Sequence[Optimizer]:
-        """Return the optimizers that step."""
+        """Return the optimizers that a step updates."""
         return (self,)
 
     def schedule_step(self) -> list[Tensor]:

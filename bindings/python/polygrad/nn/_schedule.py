@@ -1,4 +1,4 @@
-"""What schedules of learning rates share, and those that are made of functions or others."""
+"""Base classes of learning rate schedules, and schedules made of functions or other schedules."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def _need_optimizer(optimizer: Any) -> Optimizer:
 
 
 class LRScheduler:
-    """What schedules share: the number of steps so far, epoch_counter, and a rate made of it.
+    """The base class of schedules: epoch_counter counts steps, and the rate depends on it.
 
-    The first schedule of an optimizer keeps its rate as initial_lr; all of its schedules begin
-    with that.
+    The first schedule of an optimizer stores its rate as initial_lr; all of its schedules start
+    from that.
     """
 
     _op = -1
@@ -40,7 +40,7 @@ class LRScheduler:
         self._begin(self._op, optimizer)
 
     def _begin(self, op: int, optimizer: Optimizer, **settings: Any) -> None:
-        """Set the rate of the first step."""
+        """Initialize the state, and set the rate of the first step."""
         self._op, self._settings = op, tuple(settings.values())
         self.optimizer = _need_optimizer(optimizer)
         if "base_lr" in settings:
@@ -136,7 +136,7 @@ class SequentialLR(LRScheduler):
 
 
 class Plateau:
-    """What ReduceLROnPlateau does."""
+    """The base class of ReduceLROnPlateau."""
 
     get_last_lr = LRScheduler.get_last_lr
 
@@ -146,7 +146,7 @@ class Plateau:
         first = -math.inf if settings["mode"] == "max" else math.inf
         self.best = Tensor(np.array([first], np.float32), requires_grad=False)
         self.num_bad_epochs, self.cooldown_counter = (Tensor(np.zeros(1, np.int32)) for _ in "12")
-        self._next(self.best)  # arguments that do not fit are an error here
+        self._next(self.best)  # a trial call: invalid settings are an error here
 
     def _next(self, metric: Tensor) -> tuple[list[Tensor], tuple[Tensor, ...]]:
         state = [self.optimizer.lr, self.best, self.num_bad_epochs, self.cooldown_counter]

@@ -1,4 +1,4 @@
-"""Attention with several heads, and the block of a transformer."""
+"""Multi-head attention, and transformer blocks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from polygrad.tensor import Tensor
 
 
 class MultiHeadAttention:
-    """Attention of num_heads heads (Vaswani et al., Attention Is All You Need, arXiv:1706.03762).
+    """Multi-head attention (Vaswani et al., Attention Is All You Need, arXiv:1706.03762).
 
     q_proj, k_proj and v_proj (Linear) make queries, keys and values of width embed_dim / num_heads
     for each head, o_proj projects the concatenated heads. num_kv_heads, a divisor of num_heads,
@@ -83,8 +83,8 @@ _NORMS: dict[str, type[LayerNorm] | type[RMSNorm]] = {"layer": LayerNorm, "rms":
 class TransformerBlock:
     """A transformer block: attention, then two linear layers, each with a residual connection.
 
-    x + attn(attn_norm(x)), and that plus down(activation(up(ff_norm(…)))). norm is "layer"
-    or "rms"; without pre_norm the norms come behind the sums instead. up has ff_dim units, 4 *
+    y = x + attn(attn_norm(x)), then y + down(activation(up(ff_norm(y)))). norm is "layer" or
+    "rms"; without pre_norm the norms are applied to the sums instead. up has ff_dim units, 4 *
     embed_dim by default. dropout acts on attention weights and on both residual branches while
     Tensor.training is set. causal masks later positions.
 

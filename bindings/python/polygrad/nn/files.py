@@ -69,8 +69,8 @@ def safe_save(
 
     If the tensors have more bytes than max_shard_size, a number or a text as "5GB", they are
     written to shards, model-00001-of-00003.safetensors and so on for model.safetensors, with an
-    index, model.safetensors.index.json. A file appears whole or not at all; tensors that were
-    loaded from a file of that name stay as they are.
+    index, model.safetensors.index.json. Files are replaced atomically; tensors that were loaded
+    from a file of that name keep their values.
 
     >>> import os, tempfile
     >>> folder = tempfile.mkdtemp()
@@ -103,8 +103,8 @@ def gguf_load(fn: Source) -> tuple[dict[str, Any], dict[str, Tensor]]:
     """Return the metadata of a GGUF file and its tensors by name.
 
     Quantised tensors (Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q2_K to Q6_K, MXFP4) stay packed in the
-    mapped memory of the file: their numbers, float32, are computed where they are used.
-    ``tensor.realize()`` unpacks one for good, ``tensor.half().realize()`` in half of the memory.
+    mapped memory of the file, and are dequantized to float32 wherever they are used.
+    ``tensor.realize()`` unpacks one permanently, ``tensor.half().realize()`` in half the memory.
 
     >>> kv, tensors = gguf_load("Llama-3.2-1B-Q4_K_M.gguf")  # doctest: +SKIP
     >>> kv["general.architecture"], tensors["blk.0.attn_q.weight"].shape  # doctest: +SKIP
@@ -131,7 +131,7 @@ def torch_load(fn: Source) -> Any:
 
 
 def ggml_data_to_tensor(t: Tensor, n: int, ggml_type: int) -> Tensor:
-    """Return the n numbers, of shape (n,), that ggml's blocks stand for.
+    """Dequantize ggml's blocks to n numbers, of shape (n,).
 
     t holds the blocks, uint8 in any shape, and ggml_type is ggml's number for the type: 0 F32, 1
     F16, 2 Q4_0, 3 Q4_1, 6 Q5_0, 7 Q5_1, 8 Q8_0, 10 Q2_K, 11 Q3_K, 12 Q4_K, 13 Q5_K, 14 Q6_K, 24

@@ -36,7 +36,7 @@ __all__ = [
 def get_state_dict(obj: Any, prefix: str = "", tensor_type: type = Tensor) -> dict[str, Any]:
     """Return the tensors in an object, its attributes, lists, tuples and dicts, by dotted name.
 
-    prefix stands before all names.
+    prefix is prepended to all names.
 
     >>> from polygrad.nn import Linear
     >>> sorted(get_state_dict({"first": Linear(2, 3)}, "model"))

@@ -23,7 +23,7 @@ def _with_gradients(parameters: Tensor | Iterable[Tensor]) -> list[Tensor]:
 
 
 def _replace(parameters: list[Tensor], grads: Iterable[Tensor]) -> None:
-    """Give parameters other gradients: whoever holds a gradient sees them."""
+    """Overwrite the gradients of parameters, so that all references to them see the new values."""
     for parameter, grad in zip(parameters, grads):
         if _trace.active():
             parameter.grad = grad

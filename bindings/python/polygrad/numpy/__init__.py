@@ -70,7 +70,7 @@ csingle, cdouble = complex64, complex128
 
 
 def __getattr__(name: str) -> Any:
-    """Import linalg and fft when they are asked for: those of polygrad need this package."""
+    """Import linalg and fft on first use: polygrad.linalg and polygrad.fft import this package."""
     if name in ("linalg", "fft"):
         return importlib.import_module(f"polygrad.numpy.{name}")
     raise AttributeError(f"module 'polygrad.numpy' has no attribute {name!r}")
@@ -194,7 +194,7 @@ def _cast(x: Tensor, dtype: Any) -> Tensor:
 
 
 def append(arr: Operand, values: Operand, axis: int | None = None) -> Tensor:
-    """Return values behind arr along an axis, or both flattened."""
+    """Append values to arr along an axis; without an axis both are flattened."""
     return concat((arr, values), axis)
 
 
@@ -300,9 +300,9 @@ def repeat(
 ) -> Tensor:
     """Return each element repeated along an axis, or of the flattened array.
 
-    repeats is a number, or one for each element: those of a tensor are computed, unless
-    total_repeat_length says how many elements there are; then the last one is repeated if repeats
-    give less.
+    repeats is a number, or one for each element. A tensor of repeats is computed, unless
+    total_repeat_length gives the size of the result; if repeats give less, the last element is
+    repeated.
     """
     if total_repeat_length is not None:
         a, axis = (ravel(a), 0) if axis is None else (_array(a), axis)
@@ -340,7 +340,7 @@ def flipud(m: Operand) -> Tensor:
 
 
 def _with_axes(x: Operand, least: int, name: str) -> Tensor:
-    """Return an argument as a tensor that has some axes or more."""
+    """Return an argument as a tensor, checked to have at least `least` axes."""
     x = _array(x)
     if x.ndim < least:
         raise wrong(name, x, f"a tensor of {least} or more dimensions")
@@ -377,7 +377,7 @@ cumprod = _operations.cumulative_prod
 
 
 def _vector_unless(x: Operand, axis: int | None) -> Tensor:
-    """Return x as a tensor, a vector if no axis is given."""
+    """Return x as a tensor; without an axis it must be a vector."""
     x = _array(x)
     if axis is None and x.ndim > 1:
         raise wrong("axis", axis, f"one of the {x.ndim} axes")
@@ -435,7 +435,7 @@ def mask_indices(
 
 
 def ix_(*vectors: Operand) -> tuple[Tensor, ...]:
-    """Return positions that select each element of the grid of vectors; of bool, the true ones."""
+    """Return index arrays that select the grid of vectors; bool vectors select true positions."""
     xs, last = _arrays(vectors), len(vectors) - 1
     for x in xs:
         if x.ndim != 1:
@@ -459,9 +459,9 @@ def select(condlist: Sequence[Operand], choicelist: Sequence[Operand], default: 
 def piecewise(
     x: Operand, condlist: Sequence[Operand], funclist: Sequence[Any], *args: Any, **kw: Any
 ) -> Tensor:
-    """Return the value of the function, or the number, whose condition is true, or of one more.
+    """Return the value of the function, or the number, whose condition is true.
 
-    args and kw are further arguments of the functions.
+    One more function or number is the default. args and kw are further arguments of the functions.
     """
     x, n = _array(x), len(condlist)
     if len(funclist) not in (n, n + 1):
@@ -473,9 +473,9 @@ def piecewise(
 
 
 def choose(a: Operand, choices: Sequence[Operand], *, mode: str = "raise") -> Tensor:
-    """Return, in each place, the element of the choice whose number stands there.
+    """Return at each position the element of the choice whose number a has there.
 
-    mode is that of take for numbers that are none of a choice.
+    mode is that of take, for numbers out of range.
     """
     at, *xs = broadcast_arrays(a, *choices)
     if mode == "raise":
@@ -517,7 +517,7 @@ def apply_along_axis(
 
 
 def apply_over_axes(func: Callable[..., Tensor], a: Operand, axes: Sizes) -> Tensor:
-    """Return func(a, axis) for one axis after the other; one that func removes stays, of size 1."""
+    """Apply func(a, axis) to one axis after the other; an axis that func removes gets size 1."""
     x = _array(a)
     for axis in (axes,) if isinstance(axes, builtins.int) else axes:
         result = func(x, axis)
@@ -528,10 +528,10 @@ def apply_over_axes(func: Callable[..., Tensor], a: Operand, axes: Sizes) -> Ten
 def vectorize(
     pyfunc: Callable[..., Any], *, excluded: Sequence[int | str] = (), signature: str | None = None
 ) -> Callable[..., Any]:
-    """Return a function of arrays, which broadcast, of a function of their elements.
+    """Return a function of arrays, which broadcast, from a function of their elements.
 
-    excluded are positions and names of arguments that are given as they are. With a signature such
-    as "(n),(n)->()" pyfunc is a function of arrays with so many axes.
+    excluded are positions and names of arguments that are passed unchanged. With a signature such
+    as "(n),(n)->()" pyfunc is a function of arrays with as many axes as each operand has in it.
     """
     inner = [0 if core == "()" else core.count(",") + 1 for core in _cores(signature)]
 
@@ -610,7 +610,7 @@ def argpartition(a: Operand, kth: Sizes, axis: int | None = -1, kind: str | None
 
 
 def _flat_unless(a: Operand, axis: int | None) -> tuple[Tensor, int]:
-    """Return an array and its axis; the flattened one without it."""
+    """Return an array and the axis; without an axis the flattened array and 0."""
     return (_array(a).flatten(), 0) if axis is None else (_array(a), axis)
 
 
@@ -663,7 +663,7 @@ def vdot(a: Operand, b: Operand) -> Tensor:
 
 
 def tensordot(a: Operand, b: Operand, axes: Any = 2) -> Tensor:
-    """Return the sum of products over axes: a number of them, or those of both."""
+    """Return sums of products over axes: the number of axes, or the axes of a and of b."""
     if isinstance(axes, builtins.int):
         return _operations.tensordot(a, b, axes)
     return _operations.tensordot(a, b, *axes)
@@ -672,7 +672,7 @@ def tensordot(a: Operand, b: Operand, axes: Any = 2) -> Tensor:
 def einsum(subscripts: str, *operands: Operand, optimize: Any = True) -> Tensor:
     """Return sums of products by subscripts such as "ij,jk->ik".
 
-    The order of products is that of the least cost, whatever NumPy's optimize is.
+    Products are computed in the cheapest order; NumPy's argument optimize is ignored.
     """
     if not isinstance(subscripts, str):
         raise wrong("subscripts", subscripts, 'text such as "ij,jk->ik"')
@@ -688,7 +688,7 @@ def einsum_path(subscripts: str, *operands: Operand, optimize: Any = "greedy") -
 
 
 def gradient(f: Operand, *spacing: Any, axis: Any = None, edge_order: int = 1) -> Any:
-    """Return the derivatives by differences: of one axis, or a list of all.
+    """Return derivatives by finite differences: along one axis, or a list for several.
 
     spacing are distances or coordinates, one for all axes or one for each.
     """
@@ -724,10 +724,10 @@ def trapezoid(y: Operand, x: Operand | None = None, dx: Operand = 1, axis: int =
 
 
 def take_along_axis(arr: Operand, indices: Operand, axis: int | None = -1) -> Tensor:
-    """Return the element at the index in each place along an axis, or of the flattened array.
+    """Return the elements at indices along an axis, or of the flattened array.
 
-    Negative ones count from the end; other axes broadcast. Indices out of range are errors where
-    they are in memory, else give 0.
+    Negative indices count from the end; other axes broadcast. Indices out of range are an error if
+    their tensor is computed, else give 0.
     """
     if axis is None:
         arr, axis = ravel(arr), 0
@@ -735,7 +735,7 @@ def take_along_axis(arr: Operand, indices: Operand, axis: int | None = -1) -> Te
 
 
 def _positions(obj: Any, x: Tensor, axis: int | None) -> Any:
-    """Return the positions that a slice, an array or a mask stands for."""
+    """Return a slice, an array or a mask as a list of positions."""
     if isinstance(obj, slice):
         return list(range(*obj.indices(x.numel() if axis is None else x.shape[axis])))
     if isinstance(obj, (Tensor, _np.ndarray)):
@@ -767,7 +767,7 @@ def insert(arr: Operand, obj: Any, values: Operand, axis: int | None = None) -> 
 
 
 def array_equiv(a1: Operand, a2: Operand) -> builtins.bool:
-    """Return whether arrays broadcast and have equal elements then."""
+    """Return whether two arrays broadcast to equal arrays."""
     try:
         a, b = broadcast_arrays(a1, a2)
     except ArgumentError:
@@ -776,7 +776,7 @@ def array_equiv(a1: Operand, a2: Operand) -> builtins.bool:
 
 
 def isscalar(element: Any) -> builtins.bool:
-    """Return whether something is a number and no array."""
+    """Return whether a value is a number, not an array."""
     return isinstance(element, (builtins.bool, builtins.int, builtins.float, complex, _np.generic))
 
 

@@ -1,4 +1,4 @@
-"""Operands of functions: tensors, and what tensors are made of."""
+"""Conversion of operands to tensors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MUL = operation("mul")
 
 
 def array(x: Any, beside: Any = None) -> Tensor:
-    """Return an operand as a tensor; a number takes its type from the tensor that it meets."""
+    """Return an operand as a tensor; a number is promoted with the tensor beside it."""
     if isinstance(x, Tensor):
         return x
     if isinstance(beside, Tensor) and isinstance(x, (bool, int, float)):
@@ -28,12 +28,12 @@ def array(x: Any, beside: Any = None) -> Tensor:
 
 
 def maybe(x: Any) -> Tensor | None:
-    """Return an operand that may be left out."""
+    """Return an optional operand as a tensor, or None."""
     return None if x is None else array(x)
 
 
 def mask(where: Any) -> Tensor | None:
-    """Return a condition on elements, or None if it is True for all."""
+    """Return a mask as a tensor, or None if it is True."""
     return None if where is True else maybe(where)
 
 

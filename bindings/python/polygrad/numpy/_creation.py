@@ -1,4 +1,4 @@
-"""New arrays: from other things, by sizes, and numbers at distances."""
+"""Creation of arrays: from data, by shape, and ranges of numbers."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def asarray(
 ) -> Tensor:
     """Return a tensor of a tensor, an array, or nested sequences.
 
-    With copy it has memory of its own; if copy is False, it must not need any.
+    With copy it has memory of its own; if copy is False, it is an error if a copy is necessary.
     """
     if isinstance(a, Tensor):
         if device is not None:
@@ -91,7 +91,7 @@ def array(
 
 
 def fromfunction(function: Callable[..., Any], shape: Sequence[int], dtype: Any = None) -> Any:
-    """Return the function of the positions of elements of a shape, an argument for each axis."""
+    """Call a function with the coordinates of all elements of a shape, one argument per axis."""
     return function(*indices(shape, dtype=_kind(dtype, dtypes.float32), sparse=False))
 
 
@@ -101,7 +101,7 @@ def fromiter(iter: Iterable[Any], dtype: Any, count: int = -1) -> Tensor:
 
 
 def frombuffer(buffer: Any, dtype: Any = None, count: int = -1, offset: int = 0) -> Tensor:
-    """Return the numbers, float32 unless dtype is given, in bytes behind an offset."""
+    """Return the numbers in a buffer from an offset on, float32 unless dtype is given."""
     return Tensor(np.frombuffer(buffer, _kind(dtype, dtypes.float32).numpy, count, offset))
 
 
@@ -142,7 +142,7 @@ def diag_indices_from(arr: Operand) -> tuple[Tensor, ...]:
 
 
 def from_dlpack(x: Any, /, *, device: str | None = None, copy: Any = None) -> Tensor:
-    """Return a tensor on the memory of an array of another library."""
+    """Return a tensor that shares the memory of another library's array."""
     made = x if isinstance(x, Tensor) and not copy else Tensor.from_dlpack(x, copy=copy)
     return made if device is None else made.to(device)
 
@@ -157,7 +157,7 @@ def arange(
 ) -> Tensor:
     """Return the numbers from start to stop, which is not one of them.
 
-    Integers have the distance of the first two, as in NumPy.
+    For an integer type the step is that between the first two truncated values, as in NumPy.
     """
     first, last = (0, start) if stop is None else (start, stop)
     if not (step < 0 or step > 0):
@@ -186,9 +186,9 @@ def linspace(
     *,
     device: str | None = None,
 ) -> Any:
-    """Return num numbers from start to stop, without it unless endpoint; on request their distance.
+    """Return num evenly spaced numbers from start to stop, without stop unless endpoint.
 
-    start and stop are numbers, or arrays that broadcast; the numbers lie along axis then.
+    start and stop are numbers, or arrays that broadcast: axis is then the axis of the numbers.
     """
     if integer("num", num) < 0:
         raise wrong("num", num, "0 or more")
@@ -251,9 +251,9 @@ def geomspace(
     dtype: Any = None,
     axis: int = 0,
 ) -> Tensor:
-    """Return num numbers from start to stop, each one the same multiple of the one before.
+    """Return num numbers in a geometric progression from start to stop.
 
-    start and stop may be arrays, as those of linspace. Each pair has one sign.
+    start and stop may be arrays, as those of linspace. Both have the same sign.
     """
     first, last = (x.cast(dtypes.float64) for x in tensors((start, stop)))
     if not (first * last > 0).all().item():
@@ -266,7 +266,7 @@ def geomspace(
 
 
 def empty(shape: Sizes, dtype: Any = None, *, device: str | None = None) -> Tensor:
-    """Return a tensor for later writes."""
+    """Return a tensor whose values are to be written later."""
     return Tensor.empty(shape, dtype=_kind(dtype, dtypes.float32), device=device)
 
 
@@ -297,21 +297,21 @@ def empty_like(
     shape: Sizes | None = None,
     device: str | None = None,
 ) -> Tensor:
-    """Return a tensor of the shape of prototype, unless it is given, for later writes."""
+    """Return a tensor of the shape of prototype, or of shape, whose values are written later."""
     return full_like(prototype, 0, dtype, shape=shape, device=device)
 
 
 def zeros_like(
     a: Operand, dtype: Any = None, *, shape: Sizes | None = None, device: str | None = None
 ) -> Tensor:
-    """Return zeros in the shape of a, unless it is given."""
+    """Return zeros in the shape of a, or in shape if it is given."""
     return full_like(a, 0, dtype, shape=shape, device=device)
 
 
 def ones_like(
     a: Operand, dtype: Any = None, *, shape: Sizes | None = None, device: str | None = None
 ) -> Tensor:
-    """Return ones in the shape of a, unless it is given."""
+    """Return ones in the shape of a, or in shape if it is given."""
     return full_like(a, 1, dtype, shape=shape, device=device)
 
 
@@ -323,7 +323,7 @@ def full_like(
     shape: Sizes | None = None,
     device: str | None = None,
 ) -> Tensor:
-    """Return a tensor of the shape of a, unless it is given, with one value everywhere."""
+    """Return a tensor filled with a value, in the shape of a, or in shape if it is given."""
     a = _array(a)
     sizes = a.shape if shape is None else shape
     return full(sizes, fill_value, _kind(dtype, a.dtype), device=device)
@@ -337,7 +337,7 @@ def eye(
     for name, n in (("N", N), ("M", columns)):
         if n < 0 or n % 1:
             raise wrong(name, n, "a whole number of 0 or more" if n % 1 else "0 or more")
-    k = max(min(k, columns), -N)  # beyond, there are only zeros
+    k = max(min(k, columns), -N)  # diagonals beyond these are empty as well
     rows = Tensor.arange(N, device=device).reshape(-1, 1)
     at = Tensor.arange(columns, device=device).reshape(1, -1)
     return (rows + k == at).cast(_kind(dtype, dtypes.float32))
@@ -354,9 +354,9 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Tensor:
 
 
 def indices(dimensions: Sequence[int], dtype: Any = None, sparse: bool = False) -> Any:
-    """Return the positions of the elements of a shape, along each axis.
+    """Return the coordinates of the elements of a shape along each axis.
 
-    With sparse they are a tuple, each with the sizes of the other axes 1.
+    With sparse they are a tuple of arrays that broadcast: all axes but their own have size 1.
     """
     vectors = [arange(n, dtype=dtype) for n in dimensions]
     grid = meshgrid(*vectors, indexing="ij", sparse=sparse)
@@ -368,7 +368,7 @@ def indices(dimensions: Sequence[int], dtype: Any = None, sparse: bool = False) 
 def meshgrid(*xi: Operand, indexing: str = "xy", sparse: bool = False) -> list[Tensor]:
     """Return the coordinates of a grid with the given vectors as axes.
 
-    With sparse each has the sizes of the other axes 1.
+    With sparse the arrays broadcast: all axes but their own have size 1.
     """
     vectors = tensors(xi)
     if not vectors:

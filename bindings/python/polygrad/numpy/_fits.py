@@ -1,4 +1,4 @@
-"""Matrices of powers, and polynomials that are fitted."""
+"""Vandermonde matrices, and polynomial fits."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def vander(x: Operand, N: int | None = None, increasing: bool = False) -> Tensor:
-    """Return the matrix of powers of a vector, with N columns, as many as elements unless given."""
+    """Return the Vandermonde matrix of a vector, with N columns, by default len(x)."""
     return _operations.vander(x, N, increasing)
 
 
@@ -28,12 +28,12 @@ def polyfit(
     w: Operand | None = None,
     cov: Any = False,
 ) -> Any:
-    """Return the coefficients of the polynomial of degree deg that is nearest to y at x.
+    """Return the coefficients of the least squares polynomial fit of degree deg to y at x.
 
-    The highest is first: they have the shape (deg + 1), or (deg + 1, k) for y (n, k). The fit is by
-    least squares, with weights w (n). With full it also returns the residuals, the rank, the
-    singular values of the scaled matrix of powers, and rcond; with cov the covariance matrix of the
-    coefficients, without the scale of the residuals if it is "unscaled".
+    The highest power is first; their shape is (deg + 1), or (deg + 1, k) for y (n, k). w (n) are
+    weights. With full it also returns the residuals, the rank, the singular values of the scaled
+    Vandermonde matrix, and rcond; with cov the covariance matrix of the coefficients, not scaled by
+    the residual variance if cov is "unscaled".
     """
     x, y = array(x), array(y)
     if not full and not cov and rcond is None:

@@ -1,4 +1,4 @@
-"""Histograms: numbers of elements between edges."""
+"""Histograms: counts of elements in bins."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["histogram", "histogram2d", "histogram_bin_edges", "histogramdd"]
 
 
 def _edges(a: Tensor, bins: Any, range: Any, weights: Any) -> Any:
-    """Return bins as the library takes them: rules by name are NumPy's, of the computed array."""
+    """Return bins for the library; a rule's name becomes NumPy's number of bins for the values."""
     if not isinstance(bins, str):
         return bins if isinstance(bins, (int, np.integer, Tensor)) else array(bins)
     given = None if weights is None else array(weights).numpy()
@@ -44,11 +44,11 @@ def histogram(
     density: bool = False,
     weights: Operand | None = None,
 ) -> tuple[Tensor, ...]:
-    """Return the number of elements between edges, and the edges.
+    """Return the number of elements in each bin, and the edges of the bins.
 
-    bins is the number of intervals of one width over range, the least to the greatest element
-    unless given, an array of edges, or a rule of NumPy by its name, such as "auto", for which the
-    array is computed. With density the counts are divided by their sum and the interval's width.
+    bins is the number of bins of equal width over range (by default from the least to the greatest
+    element), an array of edges, or the name of a rule of NumPy, such as "auto", for which the array
+    is computed. With density the counts are divided by their sum and the width of the bin.
     """
     a = array(a)
     edges = _edges(a, bins, range, weights)
@@ -62,10 +62,10 @@ def histogramdd(
     density: bool = False,
     weights: Operand | None = None,
 ) -> tuple[Tensor, list[Tensor]]:
-    """Return the number of points (n, d) between the edges of d axes, and the list of the edges.
+    """Return the number of points (n, d) in each bin of d axes, and a list of the edges.
 
-    sample is an array, or a list of d vectors. bins and range are those of histogram, bins one for
-    all axes or a list of d.
+    sample is an array, or a list of d vectors. bins and range are as for histogram; bins is one
+    value for all axes or a list of d.
     """
     given = isinstance(sample, (list, tuple))
     x = _operations.stack(sample, -1) if given else array(sample)
@@ -82,7 +82,7 @@ def histogramdd(
     places, inside = [], None
     for column, e, n in zip(columns, edges, sizes):
         at = _operations.searchsorted(e, column, "right") - 1
-        at = (column == e[-1]).where(n - 1, at)  # the last interval has both of its edges
+        at = (column == e[-1]).where(n - 1, at)  # the last bin includes its right edge
         kept = (at >= 0) & (at < n)
         places.append(at.maximum(0).minimum(n - 1))
         inside = kept if inside is None else inside & kept
@@ -107,9 +107,9 @@ def histogram2d(
     density: bool = False,
     weights: Operand | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Return the number of points between edges of both axes, and the edges of each.
+    """Return the number of points in each bin of two axes, and the edges of each axis.
 
-    bins and range are those of histogramdd; an array of edges is for both axes.
+    bins and range are as for histogramdd; an array of edges is used for both axes.
     """
     pair = isinstance(bins, (list, tuple)) and len(bins) == 2
     points = tensors((x, y))

@@ -1,4 +1,4 @@
-"""What the array API standard says of data types, and what the namespace has."""
+"""Data type functions and inspection of the array API standard."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _KINDS["numeric"] = _KINDS["integral"] + _REAL + _KINDS["complex floating"]
 
 
 class FInfo(NamedTuple):
-    """Facts of a floating type."""
+    """Properties of a floating type."""
 
     bits: int
     eps: float
@@ -46,7 +46,7 @@ def finfo(type: Any, /) -> FInfo:
 
 
 class IInfo(NamedTuple):
-    """Facts of an integer type."""
+    """Properties of an integer type."""
 
     bits: int
     max: int
@@ -64,7 +64,7 @@ def iinfo(type: Any, /) -> IInfo:
 
 
 def isdtype(dtype: Any, kind: Any) -> bool:
-    """Return whether a data type is one of a kind, a type, or one of several of both."""
+    """Return whether a data type is of a kind, equals a type, or matches one of a tuple of both."""
     dtype = known_dtype(dtype)
     if isinstance(kind, tuple):
         return any(isdtype(dtype, k) for k in kind)
@@ -78,7 +78,7 @@ def isdtype(dtype: Any, kind: Any) -> bool:
 
 
 def result_type(*arrays_and_dtypes: Any) -> DType:
-    """Return the type that arrays, types and numbers are promoted to."""
+    """Return the type to which arrays, types and numbers are promoted."""
     found: Tensor | None = None
     numbers = []
     for item in arrays_and_dtypes:
@@ -96,7 +96,7 @@ def result_type(*arrays_and_dtypes: Any) -> DType:
 
 
 def can_cast(from_: Any, to: Any, /) -> bool:
-    """Return whether values of a type, or of an array, have a place in another type."""
+    """Return whether a type, or that of an array, is promoted to another type by result_type."""
     source = from_.dtype if isinstance(from_, Tensor) else known_dtype(from_)
     return bool(result_type(source, known_dtype(to)) == known_dtype(to))
 

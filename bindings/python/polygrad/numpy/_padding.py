@@ -26,10 +26,10 @@ def pad(
     stat_length: Any = None,
     end_values: Any = 0,
 ) -> Tensor:
-    """Return an array with elements before and behind each axis.
+    """Return an array padded before and after each axis.
 
-    mode is "constant", "edge", "reflect", "symmetric", "wrap", "empty", "linear_ramp", or that of
-    the stat_length elements at the edge: "maximum", "minimum", "mean", "median".
+    mode is "constant", "edge", "reflect", "symmetric", "wrap", "empty", "linear_ramp", or a
+    statistic of the stat_length elements at the edge: "maximum", "minimum", "mean", "median".
     """
     x = _array(array)
     widths = _pairs("pad_width", pad_width, x.ndim)
@@ -55,7 +55,7 @@ def pad(
 
 
 def _pairs(name: str, given: Any, n: int) -> list[Any]:
-    """Return numbers for before and behind each of n axes."""
+    """Return pairs of numbers, for before and after each of n axes."""
     given = given.numpy() if isinstance(given, Tensor) else given
     try:
         return list(np.broadcast_to(np.asarray(given), (n, 2)).tolist())
@@ -64,7 +64,7 @@ def _pairs(name: str, given: Any, n: int) -> list[Any]:
 
 
 def _margin(x: Tensor, axis: int, mode: str, n: int, given: Any, behind: bool) -> Tensor:
-    """Return n elements that lie before or behind an axis."""
+    """Return the n elements of padding before or after an axis."""
     size = x.shape[axis]
     shape = [*x.shape[:axis], n, *x.shape[axis + 1 :]]
     if mode == "constant":

@@ -14,7 +14,7 @@ __all__ = ["intersect1d", "unique", "unique_all", "unique_counts", "unique_inver
 
 
 class UniqueCounts(NamedTuple):
-    """The distinct elements and how often each is there."""
+    """The distinct elements and how often each occurs."""
 
     values: Tensor
     counts: Tensor
@@ -52,7 +52,7 @@ def unique_all(
 
 
 def unique_counts(x: Operand, **sized: Any) -> UniqueCounts:
-    """Return the distinct elements in order, and how often each is there."""
+    """Return the distinct elements in order, and how often each occurs."""
     found = unique_all(x, **sized)
     return UniqueCounts(found.values, found.counts)
 
@@ -74,10 +74,10 @@ def unique(
     sorted: bool = True,
     **sized: Any,
 ) -> Any:
-    """Return the distinct elements in order, and on request what unique_all has beside them.
+    """Return the distinct elements in order, and on request the other results of unique_all.
 
-    With an axis they are the distinct slices along it. NaN are equal, as in NumPy. The order does
-    not depend on sorted.
+    With an axis they are the distinct slices along it. NaN are equal, as in NumPy. They are always
+    sorted, whatever sorted is.
     """
     if axis is None and not (return_index or return_inverse or return_counts):
         return _operations.unique_values(ar, equal_nan=equal_nan, **sized)
@@ -98,7 +98,7 @@ def intersect1d(
 ) -> Any:
     """Return the distinct elements that are in both arrays, in ascending order.
 
-    With return_indices also where each is first in the two flattened arrays.
+    With return_indices also the first position of each in the two flattened arrays.
     """
     common = _operations.intersect1d(ar1, ar2, assume_unique, size, fill_value)
     if not return_indices:

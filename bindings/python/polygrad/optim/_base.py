@@ -1,4 +1,4 @@
-"""Transformations of gradients, and what they share."""
+"""Gradient transformations, and functions that all of them use."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ __all__ = [
 # fmt: on
 
 Tree = Any
-#: The size of a step by the number of steps before it.
+#: A function from the number of earlier steps to the size of a step.
 Schedule = Callable[[Any], Any]
 
 
 class GradientTransformation(NamedTuple):
-    """A transformation of gradients.
+    """A gradient transformation.
 
-    init(params) returns the state at the beginning. update(updates, state, params=None) returns
-    new updates, to be added to the parameters by apply_updates, and the next state.
+    init(params) returns the initial state. update(updates, state, params=None) returns new updates,
+    which apply_updates adds to the parameters, and the next state.
     """
 
     init: Callable[[Tree], Tree]
@@ -45,7 +45,7 @@ class GradientTransformationExtraArgs(GradientTransformation):
 
 
 class EmptyState(NamedTuple):
-    """The state of a transformation that keeps nothing."""
+    """The state of a stateless transformation."""
 
 
 class _Depth(threading.local):
@@ -56,7 +56,7 @@ _depth = _Depth()
 
 
 def compute(*trees: Tree) -> None:
-    """Compute what is not computed yet, in one program; nothing while a function is traced."""
+    """Realize all lazy tensors of trees in one program; do nothing while a function is traced."""
     if _trace.expressed() or _trace.active():
         return
     found = [x for t in trees for x in tree.leaves(t) if isinstance(x, Tensor)]
@@ -70,8 +70,8 @@ def transformation(
 ) -> GradientTransformation:
     """Return a transformation of tensors.
 
-    The update that a program calls first computes the state and the parameters that the step before
-    left, so that a loop without jit runs one program a step and its graph does not grow.
+    The outermost update first realizes the state and the parameters of the previous step, so that a
+    loop without jit runs one program per step and its graph does not grow.
     """
 
     def outer(
@@ -93,7 +93,7 @@ def transformation(
 
 
 def with_extra_args_support(tx: GradientTransformation) -> GradientTransformationExtraArgs:
-    """Return a transformation whose update ignores arguments that it does not know."""
+    """Return a transformation whose update ignores unknown keyword arguments."""
     if isinstance(tx, GradientTransformationExtraArgs):
         return tx
     if not isinstance(tx, tuple) or len(tx) != 2 or not all(_map_callable(tx)):
@@ -110,18 +110,18 @@ def _map_callable(tx: tuple[Any, ...]) -> list[bool]:
 
 
 def init_empty_state(params: Tree) -> EmptyState:
-    """Return the state of a transformation that keeps nothing."""
+    """Return the state of a stateless transformation."""
     del params
     return EmptyState()
 
 
 def stateless(f: Callable[[Tree, Tree], Tree]) -> GradientTransformation:
-    """Return the transformation f(updates, params), which keeps nothing."""
+    """Return the stateless transformation f(updates, params)."""
     return transformation(init_empty_state, lambda u, s, p=None: (f(u, p), s))
 
 
 def stateless_with_tree_map(f: Callable[[Tensor, Tensor | None], Tensor]) -> GradientTransformation:
-    """Return the transformation f of each update and its parameter, which keeps nothing.
+    """Return the stateless transformation f(update, parameter), applied to each leaf.
 
     >>> t = stateless_with_tree_map(lambda g, p: g * 2)
     >>> t.update([Tensor(1.0)], t.init([Tensor(0.0)]))[0][0].item()
@@ -153,12 +153,12 @@ def need_params(who: str, params: Tree) -> None:
 
 
 def zero() -> Tensor:
-    """Return a count that begins."""
+    """Return an int32 counter of 0."""
     return Tensor(0, dtype=dtypes.int32)
 
 
 def safe_increment(count: Any) -> Tensor:
-    """Return a count and 1, or the greatest integer of its type.
+    """Return count + 1, saturated at the greatest integer of its type.
 
     >>> safe_increment(Tensor(2**31 - 1)).item() == 2**31 - 1
     True
@@ -173,26 +173,26 @@ safe_int32_increment = safe_increment
 
 
 def scheduled(value: Any, count: Tensor) -> Any:
-    """Return a number, or what a schedule says for a count."""
+    """Return a number unchanged, or the value of a schedule for a count."""
     return value(count) if callable(value) else value
 
 
 class Step:
-    """A step of a transformation: its number, from 1, and what follows from it."""
+    """A step of a transformation: its number, from 1, and bias corrections for it."""
 
     def __init__(self, count: Tensor) -> None:
         self.count = count
         self._found: dict[Any, Tensor] = {}
 
     def debias(self, moment: Tensor, decay: Any, ahead: int = 0) -> Tensor:
-        """Return a moment that began at zero without its bias."""
+        """Return a moment, which was initialized with zeros, with its bias corrected."""
         key = (id(decay), ahead, moment.dtype)
         if key not in self._found:
             self._found[key] = tree.correction(decay, self.count + ahead, moment.dtype)
         return moment / self._found[key]
 
     def first(self, moment: Tensor, g: Tensor, decay: Any, nesterov: bool) -> Tensor:
-        """Return a first moment without its bias, by Nesterov's look ahead if wanted."""
+        """Return a first moment with its bias corrected, with Nesterov's look-ahead if wanted."""
         if not nesterov:
             return self.debias(moment, decay)
         return self.debias(moment, decay, 1) * decay + self.debias(g, decay) * (1 - decay)
@@ -210,7 +210,7 @@ def apply_updates(params: Tree, updates: Tree) -> Tree:
 
 
 def incremental_update(new_tensors: Tree, old_tensors: Tree, step_size: Any) -> Tree:
-    """Return averages that move: step_size * new + (1 - step_size) * old."""
+    """Return moving averages: step_size * new + (1 - step_size) * old."""
     compute(old_tensors)
     return tree.map(lambda n, o: n * step_size + o * (1.0 - step_size), new_tensors, old_tensors)
 
@@ -246,7 +246,7 @@ def safe_root_mean_squares(x: Tensor, min_rms: Any) -> Tensor:
 
 
 def scale_gradient(inputs: Tree, scale: Any) -> Tree:
-    """Return inputs as they are, through which gradients flow multiplied by scale.
+    """Return inputs unchanged; gradients that flow through them are multiplied by scale.
 
     >>> from polygrad.func import grad
     >>> grad(lambda x: scale_gradient(x, 0.5) ** 2)(3.0).item()

@@ -34,7 +34,7 @@ class MaskedState(NamedTuple):
 
 
 class MaskedNode(NamedTuple):
-    """What stands for a parameter that a transformation does not see: a tree without leaves."""
+    """A placeholder for a parameter that is masked: a tree without leaves."""
 
 
 class PartitionState(NamedTuple):
@@ -49,10 +49,10 @@ MultiTransformState = PartitionState
 def masked(
     inner: GradientTransformation, mask: Any, *, mask_compatible_extra_args: bool = False
 ) -> GradientTransformationExtraArgs:
-    """Return a transformation of the parameters for which mask is true; others stay as they are.
+    """Return a transformation of the parameters for which mask is true; other updates pass.
 
-    mask is a tree of bools, which may end above the parameters, or a function that makes one of
-    them. With mask_compatible_extra_args trees like the updates among other arguments are masked.
+    mask is a tree of bools, which may be a prefix of the parameters' tree, or a function that
+    makes one. With mask_compatible_extra_args, extra arguments like the updates are masked, too.
 
     >>> from polygrad import Tensor, optim
     >>> t = masked(optim.scale(10), {"a": True, "b": False})
@@ -96,9 +96,9 @@ def partition(
     *,
     mask_compatible_extra_args: bool = False,
 ) -> GradientTransformationExtraArgs:
-    """Return a transformation for each label of parameters.
+    """Apply to each parameter the transformation of its label.
 
-    param_labels is a tree of labels, or a function that makes one of the parameters.
+    param_labels is a tree of labels, or a function from parameters to one.
 
     >>> from polygrad import Tensor, optim
     >>> t = partition({"slow": optim.sgd(0.1), "fixed": optim.set_to_zero()},

@@ -31,9 +31,9 @@ __all__ = [
 def optimizer(
     name: str, doc: str, *parts: Callable[..., Any], without: str = "", **own: Any
 ) -> Callable[..., Chain]:
-    """Return a function that makes a chain of parts and of scale_by_learning_rate.
+    """Return a function that makes a chain of parts followed by scale_by_learning_rate.
 
-    Its arguments are a learning rate and those of the parts but for some, with defaults of its own.
+    It takes a learning rate and the parts' arguments, without some; own has different defaults.
     """
     left = without.split()
     known = [inspect.signature(p).parameters for p in parts]
@@ -264,8 +264,8 @@ def lbfgs(
 ) -> Chain:
     """L-BFGS: steps by an approximation of the inverse Hessian.
 
-    linesearch is a transformation that finds the size of a step, as
-    scale_by_backtracking_linesearch; None takes learning_rate, or 1.
+    linesearch is a transformation that finds the step size, such as
+    scale_by_backtracking_linesearch; None uses learning_rate, or 1.
     """
     rate = t.scale(-1.0) if learning_rate is None else t.scale_by_learning_rate(learning_rate)
     direction = t.scale_by_lbfgs(memory_size, scale_init_precond)

@@ -1,4 +1,4 @@
-"""Transformations whose formulas the library has: a rule for the update of each parameter."""
+"""Transformations that the library implements, as update rules of single parameters."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _VALUES = {
 
 
 def signature_of(text: str) -> inspect.Signature:
-    """Return the signature of a function with the parameters of a text, as Python writes them."""
+    """Parse a parameter list in Python's syntax into a signature."""
     takes = ast.parse(f"def f({text}): 0").body[0].args  # type: ignore[attr-defined]
 
     def value(node: Any) -> Any:
@@ -79,7 +79,7 @@ def signature_of(text: str) -> inspect.Signature:
 def signed(
     f: Callable[[dict[str, Any]], Any], name: str, doc: str, signature: inspect.Signature
 ) -> Callable[..., Any]:
-    """Return f of the dict of its arguments as a function with a signature."""
+    """Wrap f, which takes a dict of arguments, as a function with a signature."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         try:
@@ -109,12 +109,12 @@ def rule(
 ) -> Callable[..., GradientTransformation]:
     """Return a function that makes a transformation by a rule of the library (tensor.UpdateRules).
 
-    state is the class of its states, or a function of the settings that returns it. Its fields are
-    counts of steps, or tensors for each parameter, which begin as zeros unless begin has them: the
-    name of a setting, which is their type (mu_dtype, say) or their value, or a function of the
-    parameter and the settings. The other settings, or what given makes of the parameter, the
-    steps before and the settings, are those of the rule op, in its order. needs says that update
-    needs the parameters. choices are the texts that a setting may be.
+    state is the class of its states, or a function from the settings to it. Its fields are counters
+    of steps, or tensors for each parameter. These are initialized with zeros, unless begin has an
+    entry: the name of a setting, which is their type (mu_dtype, say) or value, or a function of the
+    parameter and the settings. The rule op takes the other settings, in their order, or the result
+    of given(parameter, steps, settings). needs says that update needs the parameters. choices are
+    the valid values of a setting.
     """
     number = operation(f"optim.{op or name}")
     slots = begin or {}
@@ -173,7 +173,7 @@ def rule(
 
 
 class _Parts:
-    """The results for one parameter: a leaf."""
+    """The results for one parameter, wrapped so that they are one leaf."""
 
     def __init__(self, of: list[Any]) -> None:
         self.of = of
@@ -325,7 +325,7 @@ scale_by_sm3 = rule(
 
 
 def _factored(p: Tensor, settings: dict[str, Any]) -> tuple[int, int] | None:
-    """Return the second longest and the longest axis, if both are long enough."""
+    """Return the second longest and the longest axis, None if the former is too short."""
     if not settings["factored"] or len(p.shape) < 2:
         return None
     order = sorted(range(len(p.shape)), key=lambda i: p.shape[i])

@@ -1,4 +1,4 @@
-"""Schedules: the size of a step by the number of steps before it."""
+"""Schedules: functions from the number of earlier steps to the size of a step."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ def _need_steps(who: str, name: str, steps: Any) -> None:
 def polynomial_schedule(
     init_value: Any, end_value: Any, power: Any, transition_steps: int, transition_begin: int = 0
 ) -> Schedule:
-    """Return a schedule from one value to another by a power of the steps that are left.
+    """Return a schedule from one value to another by a power of the remaining fraction of steps.
 
-    It begins after transition_begin steps and lasts transition_steps; if these are not positive,
-    it is constant.
+    The transition begins after transition_begin steps and takes transition_steps; if these are not
+    positive, the schedule is constant.
 
     >>> s = polynomial_schedule(1.0, 0.0, 2, 4)
     >>> [s(n).item() for n in (0, 2, 4, 9)]
@@ -62,7 +62,7 @@ def polynomial_schedule(
 def linear_schedule(
     init_value: Any, end_value: Any, transition_steps: int, transition_begin: int = 0
 ) -> Schedule:
-    """Return a schedule along a line from one value to another.
+    """Return a linear schedule from one value to another.
 
     >>> [linear_schedule(0.0, 1.0, 4)(n).item() for n in (0, 1, 4, 9)]
     [0.0, 0.25, 1.0, 1.0]
@@ -106,7 +106,7 @@ def exponential_decay(
 ) -> Schedule:
     """Return a schedule that is multiplied by decay_rate every transition_steps.
 
-    With staircase it changes only then. It stops at end_value, if there is one.
+    With staircase it changes only at multiples of these. end_value, if given, is its limit.
     """
     if transition_steps <= 0 or (not isinstance(decay_rate, Tensor) and decay_rate == 0):
         return constant_schedule(init_value)
@@ -128,7 +128,7 @@ def exponential_decay(
 def cosine_decay_schedule(
     init_value: Any, decay_steps: int, alpha: Any = 0.0, exponent: Any = 1.0
 ) -> Schedule:
-    """Return a schedule along half a cosine from init_value to alpha * init_value.
+    """Return a schedule that decays along half a cosine from init_value to alpha * init_value.
 
     >>> s = cosine_decay_schedule(2.0, 10)
     >>> [round(s(n).item(), 3) for n in (0, 5, 10, 20)]
@@ -147,9 +147,9 @@ def cosine_decay_schedule(
 def piecewise_interpolate_schedule(
     interpolate_type: str, init_value: Any, boundaries_and_scales: dict[int, float] | None = None
 ) -> Schedule:
-    """Return a schedule between values at boundaries, along "linear" or "cosine" pieces.
+    """Return a schedule that interpolates between values at boundaries, "linear" or "cosine".
 
-    The value at a boundary is the one before times the scale.
+    The value at a boundary is the previous one times the scale.
     """
     who = "piecewise_interpolate_schedule"
     if interpolate_type not in ("linear", "cosine"):
@@ -202,7 +202,7 @@ def cosine_onecycle_schedule(
     div_factor: float = 25.0,
     final_div_factor: float = 1e4,
 ) -> Schedule:
-    """Return linear_onecycle_schedule along cosines, with one fall."""
+    """Return a one-cycle schedule with cosine pieces, and a single fall."""
     _need_steps("cosine_onecycle_schedule", "transition_steps", transition_steps)
     scales = {
         int(pct_start * transition_steps): div_factor,
@@ -212,7 +212,7 @@ def cosine_onecycle_schedule(
 
 
 def join_schedules(schedules: Sequence[Schedule], boundaries: Sequence[int]) -> Schedule:
-    """Return one schedule after the other; each counts from its boundary.
+    """Concatenate schedules; each counts steps from its boundary.
 
     >>> s = join_schedules([constant_schedule(1.0), linear_schedule(1.0, 0.0, 4)], [10])
     >>> [s(n).item() for n in (0, 9, 10, 12, 14)]
@@ -235,7 +235,7 @@ def join_schedules(schedules: Sequence[Schedule], boundaries: Sequence[int]) -> 
 
 
 def warmup_constant_schedule(init_value: Any, peak_value: Any, warmup_steps: int) -> Schedule:
-    """Return a schedule that rises to a value and stays there."""
+    """Return a schedule that rises linearly to a value and stays there."""
     return linear_schedule(init_value, peak_value, warmup_steps)
 
 
@@ -247,7 +247,7 @@ def warmup_cosine_decay_schedule(
     end_value: Any = 0.0,
     exponent: Any = 1.0,
 ) -> Schedule:
-    """Return a schedule that rises along a line and falls along a cosine until decay_steps.
+    """Return a schedule that rises linearly and falls along a cosine until decay_steps.
 
     >>> s = warmup_cosine_decay_schedule(0.0, 1.0, 10, 30, end_value=0.1)
     >>> [round(s(n).item(), 3) for n in (0, 5, 10, 20, 30)]
@@ -275,7 +275,7 @@ def warmup_exponential_decay_schedule(
     staircase: bool = False,
     end_value: Any = None,
 ) -> Schedule:
-    """Return a schedule that rises along a line and then decays: see exponential_decay."""
+    """Return a schedule that rises linearly and then decays: see exponential_decay."""
     decay = exponential_decay(
         peak_value, transition_steps, decay_rate, transition_begin, staircase, end_value
     )

@@ -1,4 +1,4 @@
-"""Transformations of gradients: scales by moments and norms, clipping, averages."""
+"""Gradient transformations: scaling, clipping, weight decay, noise and accumulation."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def scale_by_param_block_rms(min_scale: Any = 1e-3) -> GradientTransformation:
 
 
 def scale_by_schedule(step_size_fn: Schedule) -> GradientTransformation:
-    """Return updates times what a schedule says of the number of steps before."""
+    """Return updates times the value of a schedule."""
 
     def update(updates: Tree, state: Tree, params: Tree = None) -> tuple[Tree, Tree]:
         size = step_size_fn(state.count)
@@ -100,7 +100,7 @@ def scale_by_schedule(step_size_fn: Schedule) -> GradientTransformation:
 def scale_by_learning_rate(
     learning_rate: Any = None, *, flip_sign: bool = True
 ) -> GradientTransformation:
-    """Return updates times the learning rate, a number or a schedule, and -1 unless told not to."""
+    """Return updates times the learning rate, a number or a schedule; negated if flip_sign."""
     sign = -1 if flip_sign else 1
     if learning_rate is None:
         return identity()
@@ -163,7 +163,7 @@ def normalize_by_update_norm(scale_factor: Any = 1.0, eps: Any = 1e-6) -> Gradie
 def scale_by_lbfgs(
     memory_size: int = 10, scale_init_precond: bool = True
 ) -> GradientTransformation:
-    """Return updates times an approximation of the inverse Hessian, of the last steps (L-BFGS)."""
+    """Return updates times the L-BFGS approximation of the inverse Hessian."""
     if memory_size < 1:
         raise ArgumentError(f"scale_by_lbfgs: memory_size: {memory_size}, expected at least 1")
 
@@ -243,9 +243,9 @@ def centralize() -> GradientTransformation:
 
 
 def add_decayed_weights(weight_decay: Any = 0.0, mask: Any = None) -> GradientTransformation:
-    """Return updates and weight_decay, a number or a schedule, times the parameters.
+    """Add weight_decay, a number or a schedule, times the parameters to updates.
 
-    mask says for which of them: a tree of bools, or a function that makes one of the parameters.
+    mask says for which parameters: a tree of bools, or a function from parameters to one.
     """
     varies = callable(weight_decay)
 
@@ -267,9 +267,9 @@ def add_decayed_weights(weight_decay: Any = 0.0, mask: Any = None) -> GradientTr
 def add_noise(
     eta: Any, gamma: Any, key: Any = None, *, seed: int | None = None
 ) -> GradientTransformation:
-    """Return updates and noise of the variance eta / (1 + count)**gamma (arXiv:1511.06807).
+    """Add noise of variance eta / (1 + count)**gamma to updates (arXiv:1511.06807).
 
-    key is a random key (see polygrad.random) or a number to make one of; seed is another name.
+    key is a random key (see polygrad.random) or a number to make one from; seed is an alias.
     """
     from polygrad import random
 
@@ -293,19 +293,19 @@ def add_noise(
 
 
 def clip(max_delta: Any) -> GradientTransformation:
-    """Return updates with elements from -max_delta to max_delta."""
+    """Clip the elements of updates to [-max_delta, max_delta]."""
     return stateless_with_tree_map(lambda g, p: g.clip(-max_delta, max_delta))
 
 
 def clip_by_block_rms(threshold: Any) -> GradientTransformation:
-    """Return updates whose roots of mean squares, each by itself, are at most threshold."""
+    """Scale each update so that its root mean square is at most threshold."""
     return stateless_with_tree_map(
         lambda g, p: g / (g.square().mean().sqrt() / threshold).maximum(1.0)
     )
 
 
 def clip_by_global_norm(max_norm: Any) -> GradientTransformation:
-    """Return updates whose norm, over all parameters, is at most max_norm.
+    """Scale updates so that their norm over all parameters is at most max_norm.
 
     >>> t = clip_by_global_norm(1.0)
     >>> new, state = t.update({"a": Tensor([3.0]), "b": Tensor([4.0])}, t.init(None))
@@ -331,7 +331,7 @@ def _batch(who: str, grads: Tree) -> int:
 
 
 def per_example_global_norm_clip(grads: Tree, l2_norm_clip: Any) -> tuple[Tree, Tensor]:
-    """Return sums of gradients of examples, of norms at most l2_norm_clip, and how many were cut.
+    """Sum the gradients of examples, clipped to norm l2_norm_clip; also count the clipped ones.
 
     The examples are along the first axis.
     """
@@ -349,9 +349,9 @@ def per_example_global_norm_clip(grads: Tree, l2_norm_clip: Any) -> tuple[Tree, 
 def per_example_layer_norm_clip(
     grads: Tree, global_l2_norm_clip: Any, uniform: bool = True
 ) -> tuple[Tree, Tree]:
-    """Return per_example_global_norm_clip of each parameter, with shares of the norm.
+    """Apply per_example_global_norm_clip to each parameter, with its share of the norm.
 
-    The shares are equal, or by the numbers of elements.
+    The shares of the squared norm are equal if uniform, else proportional to numbers of elements.
     """
     n = _batch("per_example_layer_norm_clip", grads)
     layers, elements = len(tree.leaves(grads)), tree.size(grads) / max(n, 1)
@@ -368,8 +368,8 @@ def per_example_layer_norm_clip(
 def unitwise_norm(x: Tensor, axis: Any = None) -> Tensor:
     """Return the norms of the units of a layer, in the shape of its parameter.
 
-    Those of a matrix are along axis 0, of a kernel along all axes but the last, of what has
-    fewer axes that are longer than 1 all elements; unless axis says so.
+    They are taken over axis, by default over axis 0 of matrices and of tensors with 3 axes, all
+    axes but the last of kernels with 4 or 5, and all elements if at most one axis is longer than 1.
     """
     n = len(x.shape)
     if axis is None:
@@ -385,12 +385,12 @@ def unitwise_norm(x: Tensor, axis: Any = None) -> Tensor:
 
 
 def unitwise_clip(g_norm: Tensor, max_norm: Tensor, grad: Tensor, div_eps: Any = 1e-6) -> Tensor:
-    """Return a gradient of norms at most max_norm, all of the shape of the gradient."""
+    """Clip a gradient to norms max_norm; all arguments have the gradient's shape."""
     return (g_norm < max_norm).where(grad, grad * (max_norm / g_norm.maximum(div_eps)))
 
 
 def adaptive_grad_clip(clipping: Any, eps: Any = 1e-3, axis: Any = None) -> GradientTransformation:
-    """Return updates whose units have norms at most clipping times the parameter's (NFNet)."""
+    """Clip each unit's update to norm clipping times that of the unit's parameters (NFNet)."""
 
     def one(g: Tensor, p: Tensor) -> Tensor:
         most = unitwise_norm(p, axis).maximum(eps) * clipping
@@ -400,12 +400,12 @@ def adaptive_grad_clip(clipping: Any, eps: Any = 1e-3, axis: Any = None) -> Grad
 
 
 def keep_params_nonnegative() -> GradientTransformation:
-    """Return updates after which no parameter is below 0, if none was."""
+    """Limit updates so that parameters which are not negative stay so."""
     return _by_params("keep_params_nonnegative", lambda u, p: (p + u < 0.0).where(-p, u))
 
 
 def zero_nans() -> GradientTransformation:
-    """Return updates with 0 for NaN; the state says where some were."""
+    """Replace NaN in updates by 0; the state says which updates had some."""
 
     def init(params: Tree) -> Tree:
         return ZeroNansState(tree.map(lambda p: Tensor(False), params))

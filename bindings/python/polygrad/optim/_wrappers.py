@@ -1,4 +1,4 @@
-"""Transformations made of others."""
+"""Transformations that combine or wrap other transformations."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ __all__ = [
 
 
 class LookaheadParams(NamedTuple):
-    """Parameters that take all steps, and those that follow them."""
+    """Fast parameters, which every step updates, and slow ones, which follow them."""
 
     fast: Tree
     slow: Tree
 
     @classmethod
     def init_synced(cls, params: Tree) -> LookaheadParams:
-        """Return both equal."""
+        """Return fast and slow parameters that are equal."""
         return cls(slow=params, fast=params)
 
 
@@ -65,7 +65,7 @@ def _extra(init: Any, update: Any) -> GradientTransformationExtraArgs:
 
 
 def chain(*args: GradientTransformation) -> GradientTransformationExtraArgs:
-    """Return one transformation after the other; the state is a tuple of theirs.
+    """Apply one transformation after the other; the state is a tuple of their states.
 
     >>> from polygrad import Tensor, optim
     >>> t = chain(optim.clip(1.0), optim.scale(-0.5))
@@ -91,7 +91,7 @@ def chain(*args: GradientTransformation) -> GradientTransformationExtraArgs:
 
 
 def named_chain(*args: tuple[str, GradientTransformation]) -> GradientTransformationExtraArgs:
-    """Return chain of pairs of a name and a transformation; the state is a dict by the names."""
+    """Chain pairs of a name and a transformation; the state is a dict by these names."""
     transforms = {name: with_extra_args_support(t) for name, t in args}
     if len(transforms) != len(args):
         raise ArgumentError(f"named_chain: {[n for n, _ in args]}, expected different names")
@@ -115,7 +115,7 @@ class WrappedSchedule:
         self.schedule_fn = schedule_fn
 
     def init(self) -> Tree:
-        """Return the state at the beginning."""
+        """Return the initial state."""
         return WrappedScheduleState(zero())
 
     def update(self, state: Tree, **_: Any) -> Tree:
@@ -132,10 +132,10 @@ def inject_hyperparams(
     static_args: str | Iterable[str] = (),
     hyperparam_dtype: Any = None,
 ) -> Callable[..., GradientTransformationExtraArgs]:
-    """Return an optimizer whose numbers are in its state, where they can be read and changed.
+    """Return an optimizer whose hyperparameters are in its state, to be read and changed there.
 
-    Schedules are computed for each step and their values are there, too. Numbers that must not
-    become tensors are named by static_args.
+    Schedules are evaluated for each step, and their values are there, too. static_args names
+    numbers that must not become tensors.
 
     >>> from polygrad import Tensor, optim
     >>> t = inject_hyperparams(optim.sgd)(learning_rate=0.5)
@@ -219,9 +219,9 @@ def _finite(updates: Tree) -> Tensor:
 def apply_if_finite(
     inner: GradientTransformation, max_consecutive_errors: int
 ) -> GradientTransformationExtraArgs:
-    """Return a transformation that makes no step for updates that are not finite.
+    """Skip updates that are not finite.
 
-    After more than max_consecutive_errors of these in a row it makes them nevertheless.
+    After more than max_consecutive_errors of these in a row they are applied nevertheless.
     """
     inner = with_extra_args_support(inner)
 
@@ -244,7 +244,7 @@ def apply_if_finite(
 
 
 def skip_not_finite(updates: Tree, gradient_step: Any, params: Tree) -> tuple[Tensor, Tree]:
-    """Return whether updates are not finite, for MultiSteps, and how many elements are not."""
+    """Return whether MultiSteps skips updates that are not finite, and the count of elements."""
     counts = [(~g.isfinite()).sum() for g in tree.leaves(updates)]
     total = functools.reduce(lambda a, b: a + b, counts)
     return total > 0, {"should_skip": total > 0, "num_not_finite": total}
@@ -253,7 +253,7 @@ def skip_not_finite(updates: Tree, gradient_step: Any, params: Tree) -> tuple[Te
 def skip_large_updates(
     updates: Tree, gradient_step: Any, params: Tree, max_squared_norm: Any
 ) -> tuple[Tensor, Tree]:
-    """Return whether updates have a great norm, for MultiSteps, and its square."""
+    """Return whether MultiSteps skips updates with a large norm, and the squared norm."""
     square = tree.norm(updates, squared=True)
     skip = ~(square < max_squared_norm)
     return skip, {"should_skip": skip, "norm_squared": square}
@@ -263,7 +263,7 @@ class MultiSteps:
     """An optimizer that makes a step every k updates, by their mean (or their sum).
 
     every_k_schedule is k, or a function of the number of steps. should_skip_update_fn(updates,
-    step, params) says whether to leave an update out, and what the state keeps of it.
+    step, params) returns whether to skip an update, and a tree that the state keeps.
 
     >>> from polygrad import Tensor, optim
     >>> t = MultiSteps(optim.sgd(1.0), every_k_schedule=2)
@@ -371,9 +371,9 @@ def _conditionally(
 def conditionally_transform(
     inner: GradientTransformation, should_transform_fn: Any, forward_extra_args: bool = False
 ) -> GradientTransformationExtraArgs:
-    """Return a transformation of the steps for which a function of their number is true.
+    """Apply a transformation in the steps for which a function of the step number is true.
 
-    Other updates stay as they are. With forward_extra_args the function takes these, too.
+    In other steps updates pass unchanged. With forward_extra_args the function gets these, too.
     """
     make = _conditionally(ConditionallyTransformState, lambda updates: updates)
     return make(inner, should_transform_fn, forward_extra_args)
@@ -382,13 +382,13 @@ def conditionally_transform(
 def conditionally_mask(
     inner: GradientTransformation, should_transform_fn: Any, forward_extra_args: bool = False
 ) -> GradientTransformationExtraArgs:
-    """Return conditionally_transform with zeros for other updates."""
+    """Return conditionally_transform, but with updates of zeros in the other steps."""
     make = _conditionally(ConditionallyMaskState, tree.zeros_like)
     return make(inner, should_transform_fn, forward_extra_args)
 
 
 def flatten(inner: GradientTransformation) -> GradientTransformationExtraArgs:
-    """Return a transformation of all parameters as one vector."""
+    """Apply a transformation to all parameters concatenated to one vector."""
     inner = with_extra_args_support(inner)
 
     def flat(given: Tree) -> Tensor:
@@ -444,7 +444,7 @@ def lookahead(
 
 
 def snapshot(measure_name: str, measure: Callable[[Tree], Any]) -> GradientTransformation:
-    """Return a transformation that keeps what a function says of the updates in its state."""
+    """Return a transformation that stores a function's value of the updates in its state."""
 
     def update(updates: Tree, state: Tree, params: Tree = None) -> tuple[Tree, Tree]:
         return updates, SnapshotState({measure_name: measure(updates)})
@@ -457,9 +457,9 @@ def _measured(measure: Callable[[Tree], Any]) -> GradientTransformation:
 
 
 def monitor(measures: dict[str, Any]) -> GradientTransformationExtraArgs:
-    """Return a transformation that keeps measures of the updates in its state, by their names.
+    """Return a transformation that stores measures of the updates in its state, by name.
 
-    A measure is a function of the updates, or a transformation, of which the new updates are kept.
+    A measure is a function of the updates, or a transformation, whose new updates are stored.
     """
     known = {
         name: with_extra_args_support(m if isinstance(m, GradientTransformation) else _measured(m))
@@ -481,7 +481,7 @@ def monitor(measures: dict[str, Any]) -> GradientTransformationExtraArgs:
 def measure_with_ema(
     measure: Callable[[Tree], Any], decay: Any, debias: bool = True, accumulator_dtype: Any = None
 ) -> GradientTransformationExtraArgs:
-    """Return an average, which decays, of a measure of the updates: see monitor."""
+    """Return an exponential moving average of a measure of the updates, for monitor."""
     average = ema(decay, debias, accumulator_dtype)
     own = GradientTransformation(lambda params: average.init(measure(params)), average.update)
     return chain(_measured(measure), own)

@@ -116,7 +116,7 @@ _PRESETS: dict[str, Any] = {
 
 
 class MuonDimensionNumbers(NamedTuple):
-    """Which axes of a parameter are those of the inputs and of the outputs of its layer."""
+    """The input axes (reduction_axis) and output axes of a parameter as a weight matrix."""
 
     reduction_axis: Any = 0
     output_axis: Any = 1
@@ -172,21 +172,21 @@ def _orthogonal(
 
 
 def _numbers_for(given: Any, updates: Tree) -> Tree:
-    """Return dimension numbers for each parameter, of one for all, a tree or a function."""
+    """Return dimension numbers for each parameter; given is one for all, a tree or a function."""
     found = given(updates) if callable(given) else given
     numbers = _as_leaves(MuonDimensionNumbers() if found is None else found)
     return tree.map(lambda own, below: tree.map(lambda _: own, below), numbers, updates)
 
 
 class _Leaf:
-    """Dimension numbers as a leaf, which a tuple is not."""
+    """Dimension numbers wrapped as a leaf: a tuple would be a tree."""
 
     def __init__(self, of: Any) -> None:
         self.of = of
 
 
 def _as_leaves(found: Any) -> Any:
-    """Return a tree in which dimension numbers, and None, are leaves."""
+    """Wrap dimension numbers, and None, in a tree as leaves."""
     if found is None or isinstance(found, MuonDimensionNumbers):
         return _Leaf(found)
     below = children(found)
@@ -208,10 +208,10 @@ def scale_by_muon(
     preconditioning: str = "frobenius",
     weight_dimension_numbers: Any = None,
 ) -> GradientTransformation:
-    """Return moments as matrices with nearly equal singular values (Muon).
+    """Return orthogonalized moments: matrices with nearly equal singular values (Muon).
 
-    ns_coeffs are three numbers, or three for each step; preconditioning is "frobenius", "spectral",
-    "aol" or "schatten". weight_dimension_numbers says which axes are those of matrices.
+    ns_coeffs are three coefficients, or three for each step; preconditioning is "frobenius",
+    "spectral", "aol" or "schatten". weight_dimension_numbers says which axes form the matrices.
     """
     known = ("frobenius", "spectral", "aol", "schatten")
     if preconditioning not in known:
@@ -508,7 +508,7 @@ def normalize() -> GradientTransformation:
 
 
 def split_real_and_imaginary(inner: GradientTransformation) -> GradientTransformation:
-    """Return a transformation whose complex leaves are pairs of real ones for the inner one."""
+    """Return a transformation that passes complex leaves to inner as pairs of real ones."""
 
     def split(x: Tree) -> Tree:
         pair = lambda leaf: (leaf.real, leaf.imag) if leaf.dtype in _COMPLEX else leaf  # noqa: E731
@@ -532,7 +532,7 @@ def schedule_free(
 ) -> GradientTransformationExtraArgs:
     """Return an optimizer with averages in place of a schedule (Defazio et al., arXiv:2405.15682).
 
-    Test with schedule_free_eval_params of the state and the parameters.
+    For evaluation use schedule_free_eval_params(state, params).
     """
     inner = with_extra_args_support(base_optimizer)
 
@@ -569,7 +569,7 @@ def schedule_free(
 
 
 def schedule_free_eval_params(state: Tree, params: Tree) -> Tree:
-    """Return the parameters to test with, of a state of schedule_free."""
+    """Return the parameters for evaluation from a state of schedule_free."""
     if not hasattr(state, "b1") or not hasattr(state, "z"):
         raise ArgumentError("schedule_free_eval_params: state: expected that of schedule_free")
     return tree.map(lambda y, z: (y - (1.0 - state.b1) * z) / state.b1, params, state.z)
@@ -626,11 +626,11 @@ def reduce_on_plateau(
     accumulation_size: int = 1,
     min_scale: Any = 0.0,
 ) -> GradientTransformationExtraArgs:
-    """Return updates times a number, which shrinks by factor when the loss does not get better.
+    """Return updates times a scale, which is multiplied by factor when the loss stops improving.
 
-    update takes the loss as value=. The mean of accumulation_size losses counts; it must be below
-    (1 - rtol) * the best - atol within patience of them. After a change cooldown of them do not
-    count.
+    update takes the loss as value=. Means of accumulation_size losses are compared: the scale
+    changes if patience means in a row are not below (1 - rtol) * best - atol. The next cooldown
+    means after a change do not count.
     """
     if not 0.0 < factor < 1.0:
         raise ArgumentError(f"reduce_on_plateau: factor: {factor}, expected between 0 and 1")

@@ -1,4 +1,4 @@
-"""Losses of optax: of each element or example, without means."""
+"""Losses of optax, for each element or example: they are not averaged."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def l2_loss(predictions: Any, targets: Any = None) -> Tensor:
 
 
 def huber_loss(predictions: Any, targets: Any = None, *, delta: Any = 1.0) -> Tensor:
-    """Return l2_loss of errors up to delta, which is linear beyond."""
+    """Return l2_loss for errors up to delta, continued linearly beyond."""
     size = _errors("huber_loss", predictions, targets).abs()
     inner = size.minimum(delta)
     return inner.square() * 0.5 + (size - inner) * delta
@@ -115,7 +115,7 @@ def cosine_distance(
 
 
 def sigmoid_binary_cross_entropy(logits: Any, labels: Any) -> Tensor:
-    """Return the cross entropy of independent events with the log odds logits, elementwise.
+    """Return the cross entropy of independent binary events with log odds logits, elementwise.
 
     >>> sigmoid_binary_cross_entropy(Tensor([0.0]), Tensor([1.0])).numpy().round(3).tolist()
     [0.6930000185966492]
@@ -126,7 +126,7 @@ def sigmoid_binary_cross_entropy(logits: Any, labels: Any) -> Tensor:
 
 
 def sigmoid_focal_loss(logits: Any, labels: Any, *, alpha: Any = None, gamma: Any = 2.0) -> Tensor:
-    """Return the cross entropy of events, less for those that are certain (arXiv:1708.02002)."""
+    """Return the binary cross entropy with less weight for easy examples (arXiv:1708.02002)."""
     logits = _errors("sigmoid_focal_loss", logits, None)
     labels = array(labels).cast(logits.dtype)
     one = sigmoid_binary_cross_entropy(logits, labels)
@@ -169,7 +169,7 @@ def safe_softmax_cross_entropy(logits: Any, labels: Any) -> Tensor:
 def softmax_cross_entropy_with_integer_labels(
     logits: Any, labels: Any, axis: Any = -1, where: Any = None
 ) -> Tensor:
-    """Return -log(softmax(logits)) of the classes labels along an axis, or along several.
+    """Return -log(softmax(logits)) at the classes labels, along an axis or several.
 
     >>> loss = softmax_cross_entropy_with_integer_labels(Tensor([[0.0, 0.0]]), Tensor([1]))
     >>> loss.numpy().round(2)
@@ -201,7 +201,7 @@ def softmax_cross_entropy_with_integer_labels(
 
 
 def multiclass_hinge_loss(scores: Any, labels: Any) -> Tensor:
-    """Return the margin by which a class beats that of the label, if it is less than 1 below."""
+    """Return max over classes of score + 1 (+ 0 for the label's), minus the label's score."""
     scores = array(scores)
     one_hot = array(labels).one_hot(scores.shape[-1]).cast(scores.dtype)
     return (scores + 1.0 - one_hot).max(axis=-1) - (scores * one_hot).sum(axis=-1)
@@ -243,7 +243,7 @@ def kl_divergence_with_log_targets(
 def generalized_kl_divergence(
     log_predictions: Any, targets: Any, axis: Any = -1, where: Any = None
 ) -> Tensor:
-    """Return kl_divergence of what need not sum to 1: and the sum of predictions - targets."""
+    """Return kl_divergence for unnormalized arguments: plus the sum of predictions - targets."""
     more = _sum(array(log_predictions).exp() - array(targets), axis, where)
     return kl_divergence(log_predictions, targets, axis, where) + more
 
@@ -281,9 +281,9 @@ def triplet_margin_loss(
 
 
 def ntxent(embeddings: Any, labels: Any, temperature: Any = 0.07) -> Tensor:
-    """Return the contrastive loss of embeddings, of which those with equal labels match.
+    """Return the contrastive loss of embeddings (Chen et al., arXiv:2002.05709).
 
-    (Chen et al., arXiv:2002.05709.) It is the mean over all matching pairs.
+    Embeddings with equal labels match; the loss is the mean over all matching pairs.
     """
     x, labels = _errors("ntxent", embeddings, None), array(labels)
     n = x.shape[0]

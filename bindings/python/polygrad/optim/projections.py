@@ -28,12 +28,12 @@ __all__ = [
 
 
 def projection_non_negative(tree_: Any) -> Any:
-    """Return what is not below 0."""
+    """Project onto non-negative elements."""
     return tree.map(lambda x: array(x).relu(), tree_)
 
 
 def projection_box(tree_: Any, lower: Any, upper: Any) -> Any:
-    """Return elements between bounds: numbers, or trees."""
+    """Clip elements to bounds: numbers, or trees."""
     structure = flatten_tree(tree_)[1]
 
     def like(bound: Any) -> Any:
@@ -44,7 +44,7 @@ def projection_box(tree_: Any, lower: Any, upper: Any) -> Any:
 
 
 def projection_hypercube(tree_: Any, scale: Any = 1) -> Any:
-    """Return elements from 0 to scale."""
+    """Clip elements to [0, scale]."""
     return projection_box(tree_, 0, scale)
 
 
@@ -96,7 +96,7 @@ def projection_l2_ball(tree_: Any, scale: Any = 1) -> Any:
 
 
 def projection_linf_ball(tree_: Any, scale: Any = 1) -> Any:
-    """Return elements from -scale to scale."""
+    """Clip elements to [-scale, scale]."""
     return projection_box(tree_, -scale, scale)
 
 

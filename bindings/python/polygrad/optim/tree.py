@@ -54,7 +54,7 @@ _sum, _map, _max, _min = sum, map, max, min
 
 
 def _subtrees(structure: Structure, tree: Any, name: str) -> list[Any]:
-    """Return the parts of a tree at the leaves of a structure: a leaf, or a tree itself."""
+    """Return the subtrees of a tree at the leaves of a structure."""
     if structure is LEAF:
         return [tree]
     if structure.kind is None:
@@ -71,7 +71,7 @@ def _subtrees(structure: Structure, tree: Any, name: str) -> list[Any]:
 
 
 def map(f: Callable[..., Any], tree: Any, *rest: Any) -> Any:
-    """Return a tree of f of the leaves of a tree, and of what is at their places in other trees.
+    """Apply f to the leaves of a tree and the subtrees at the same paths of other trees.
 
     >>> map(lambda wanted, x: x if wanted else None, {"a": True, "b": False}, {"a": [1, 2], "b": 3})
     {'a': [1, 2], 'b': None}
@@ -91,7 +91,7 @@ def leaves(tree: Any) -> list[Any]:
 
 
 def _arrays(tree: Any) -> Any:
-    """Return a tree whose numbers and arrays are tensors."""
+    """Convert the numbers and arrays in a tree to tensors."""
     return map(array, tree)
 
 
@@ -160,7 +160,7 @@ def size(tree: Any) -> int:
 
 
 def norm(tree: Any, ord: Any = None, squared: bool = False) -> Tensor:
-    """Return a norm of all elements of a tree: 1, 2 (also None) or inf; squared its square.
+    """Return a norm of all elements of a tree, of order 1, 2 (also None) or inf, or its square.
 
     >>> norm({"a": Tensor([3.0]), "b": Tensor([[4.0]])}).item()
     5.0
@@ -277,7 +277,7 @@ def _power(x: Tensor, order: int) -> Tensor:
 
 
 def averaged(x: Tensor, before: Tensor, decay: Any) -> Tensor:
-    """Return an average that decays: (1 - decay) * x + decay * before."""
+    """Return an exponential moving average: (1 - decay) * x + decay * before."""
     return x * (1 - decay) + before * decay
 
 
@@ -318,9 +318,9 @@ def allclose(
 
 
 def get_all_with_path(state: Any, key: str, filtering: Any = None) -> list[tuple[str, Any]]:
-    """Return the places in a state where a field or an entry has a name, with what is there.
+    """Return the paths and values of all fields and entries of a name in a state.
 
-    filtering(place, value) says which ones count.
+    filtering(path, value) says which ones count.
     """
     found: list[tuple[str, Any]] = []
 
@@ -336,7 +336,7 @@ def get_all_with_path(state: Any, key: str, filtering: Any = None) -> list[tuple
 
 
 def get(state: Any, key: str, default: Any = None, filtering: Any = None) -> Any:
-    """Return what a state has under a name, at whatever depth; several places are an error.
+    """Return the value of a name at any depth of a state; several occurrences are an error.
 
     >>> from polygrad import optim
     >>> state = optim.inject_hyperparams(optim.adam)(0.5).init(Tensor([1.0]))
@@ -350,7 +350,7 @@ def get(state: Any, key: str, default: Any = None, filtering: Any = None) -> Any
 
 
 def set(state: Any, filtering: Any = None, /, **kwargs: Any) -> Any:
-    """Return a state with other values under names, at whatever depth.
+    """Return a state with the values of names, at any depth, replaced.
 
     >>> from polygrad import optim
     >>> state = optim.inject_hyperparams(optim.adam)(0.5).init(Tensor([1.0]))
