@@ -1,6 +1,6 @@
 # Functions that make tensors: Tensor$zeros(2, 3) and so on. All are lazy.
 
-#' The sizes of f(2, 3), f(c(2, 3)) or f(shape = c(2, 3)).
+#' The shape in a call f(2, 3), f(c(2, 3)) or f(shape = c(2, 3)).
 sizes <- function(..., shape = NULL) {
   if (!is.null(shape) && !is.atomic(shape) && !is.list(shape) && !is_size(shape)) {
     raise(sprintf("shape: %s, expected whole numbers", class(shape)[1L]))

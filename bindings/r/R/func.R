@@ -1,7 +1,7 @@
-# Functions of functions: gradients, tangents, Jacobians and batches, in any order and depth. The library transforms the graphs; here are the
-# lists of arguments and results.
+# Transformations of functions: gradients, tangents, Jacobians and batches, in any order and depth. The library transforms the graphs; this
+# file converts trees of arguments and results to lists of Tensors and back.
 
-# Lists, also nested, are trees; their leaves are Tensors, numbers, and all else, which stays as it is.
+# Maps the leaves of a tree: nested lists are trees, everything else is a leaf. f gets each leaf and its path.
 tree_walk <- function(tree, f, path) {
   if (is_tensor(tree) || !is.list(tree)) return(f(tree, path))
   keys <- names(tree)
@@ -13,10 +13,10 @@ tree_walk <- function(tree, f, path) {
   out
 }
 
-# A leaf's place among the Tensors of a tree.
+# A placeholder for the n-th Tensor of a tree.
 place <- function(n) structure(n, class = "polygrad_place")
 
-# The Tensors of a tree, and the tree with their places. Numbers become Tensors where alone is TRUE, longer vectors anyway.
+# The Tensors of a tree, their paths, and the tree with placeholders (held). Numbers become Tensors, single ones only if alone is TRUE.
 tree_tensors <- function(who, tree, path, alone = TRUE) {
   tensors <- list()
   paths <- character()
@@ -30,12 +30,12 @@ tree_tensors <- function(who, tree, path, alone = TRUE) {
   list(tensors = tensors, paths = paths, held = held)
 }
 
-# A tree with other Tensors in their places.
+# Replaces the placeholders in a tree by Tensors.
 tree_build <- function(held, tensors) {
   tree_walk(held, function(leaf, path) if (inherits(leaf, "polygrad_place")) tensors[[leaf]] else leaf, "")
 }
 
-# One value for each Tensor of a tree: a single value, or a tree of the same form whose NULLs stand for NA.
+# Expands a value to one for each Tensor of a tree: a single value for all, or a prefix tree. NULL becomes NA.
 tree_spread <- function(who, what, value, held, n) {
   if (!is.list(value)) {
     if (is.null(value)) value <- NA
@@ -56,7 +56,7 @@ tree_spread <- function(who, what, value, held, n) {
   out
 }
 
-# A Tensor of one element without axes; another one as it is. Tensor(1) has an axis.
+# Reshapes a Tensor of one element to a scalar without axes: Tensor(1) has an axis. Other Tensors are returned unchanged.
 as_scalar <- function(x) if (length(x$shape) > 0L && identical(as.integer(prod(unlist(x$shape))), 1L)) x$reshape(integer()) else x
 
 sizes_text <- function(x) paste(x$shape, collapse = ", ")
@@ -65,15 +65,15 @@ need_function <- function(who, f, name = "f") {
   if (!is.function(f)) raise(sprintf("%s: %s: %s, expected a function", who, name, brief(f)))
 }
 
-# A call of a function with a list of arguments that does not hold their values, as errors show the call.
+# Calls a function with a list of arguments. The call refers to the arguments instead of holding their values, because errors print it.
 called <- function(f, args) {
   parts <- lapply(seq_along(args), function(i) call("[[", quote(args), i))
   names(parts) <- names(args)
   eval(as.call(c(quote(f), parts)))
 }
 
-# Traces a function of the Tensors among arguments, a list. Numbers alone become Tensors in the arguments by. axes are the axes of a batch,
-# which may have a name, and then a size, NA for that of the Tensors.
+# Traces a function of the Tensors in args, a list. Single numbers become Tensors only in the arguments by. axes are the batch axes of the
+# Tensors, or NA; they may have a name, and then a size, NA to take it from the Tensors.
 traced <- function(who, f, args, by = seq_along(args), axes = NULL, axis_name = NULL, axis_size = NA_integer_) {
   found <- lapply(seq_along(args), function(k) {
     name <- if (!is.null(names(args)) && nzchar(names(args)[k])) names(args)[k] else sprintf("argument %d", k)
@@ -101,13 +101,13 @@ traced <- function(who, f, args, by = seq_along(args), axes = NULL, axis_name = 
     names = names(args), results = out$tensors)
 }
 
-# The rules for batches that the function which is traced has used, by their numbers; NULL while none is.
+# rules: the batching rules that the function being traced has used, by number; NULL outside of a trace.
 batching <- new.env(parent = emptyenv())
 batching$rules <- NULL
 batching$count <- 0L
-batching$depth <- 0L # of functions that are traced in one another
+batching$depth <- 0L # the nesting depth of traces
 
-# What a function gives that is traced; an error if it calls itself without an end. It is caught outside of all, as this takes of the stack.
+# Calls the function being traced; endless recursion becomes an error. Only the outermost trace catches it: tryCatch itself takes stack.
 ending <- function(who, f) {
   if (batching$depth > 1L) return(f())
   tryCatch(f(), stackOverflowError = function(e) {
@@ -115,7 +115,7 @@ ending <- function(who, f) {
   })
 }
 
-# Ends a trace that has begun: call gives the results on its placeholders.
+# Completes a trace that has begun: call() calls the function on the placeholders and returns the results.
 expressed <- function(who, call) {
   batching$depth <- batching$depth + 1L
   on.exit(batching$depth <- batching$depth - 1L)
@@ -137,7 +137,7 @@ expressed <- function(who, call) {
   list(expr = .Call(C_expr_end, who, results), rules = rules)
 }
 
-# Transforms what was traced, until no rule for a batch is missing.
+# Transforms a traced function with make(), and repeats that with more batching rules until none is missing.
 transformed <- function(t, make) {
   out <- make()
   while (add_rule(t)) {
@@ -147,7 +147,7 @@ transformed <- function(t, make) {
   out
 }
 
-# States the next rule that is missing, if there is one.
+# Traces and adds the next missing batching rule; FALSE if none is missing.
 add_rule <- function(t) {
   rules <- mget(ls(t$rules), t$rules)
   if (length(rules) == 0L) return(FALSE)
@@ -169,7 +169,7 @@ expr_run <- function(who, expr, tensors, way = "apply", with = NULL) .Call(C_exp
 
 expr_derive <- function(t, derivative, by) transformed(t, function() .Call(C_expr_derive, t$who, t$expr, derivative, as.integer(by)))
 
-# The Tensors of an argument, all of which have a floating type.
+# The indices of the Tensors of an argument, which must have floating types.
 floats_of <- function(t, k) {
   for (i in t$of[[k]]) {
     type <- t$tensors[[i]]$dtype
@@ -184,7 +184,7 @@ float_results <- function(t) Filter(function(i) is_float_type(t$results[[i]]$dty
 
 all_floats <- function(t) Filter(function(i) is_float_type(t$tensors[[i]]$dtype), seq_along(t$tensors))
 
-# The numbers of arguments, by position or name.
+# The positions of arguments that are given by position or name.
 argument_numbers <- function(who, argnums, args) {
   numbers <- if (is.character(argnums)) match(argnums, names(args)) else argnums
   if (length(numbers) == 0L || !is.numeric(numbers) || anyNA(numbers) || any(numbers < 1L | numbers > length(args))) {
@@ -193,7 +193,7 @@ argument_numbers <- function(who, argnums, args) {
   as.integer(numbers)
 }
 
-# Trees like some arguments, of Tensors in their order; the tree alone for one argument.
+# Builds the trees of some arguments from a flat list of their Tensors; for a single argument the tree itself.
 by_argument <- function(t, numbers, tensors) {
   trees <- lapply(numbers, function(k) {
     n <- length(t$of[[k]])
@@ -205,14 +205,14 @@ by_argument <- function(t, numbers, tensors) {
   if (length(numbers) == 1L) trees[[1L]] else trees
 }
 
-# All arguments, a list of trees, with other values in the places of their Tensors.
+# Builds the list of all arguments with other values in place of their Tensors.
 argument_trees <- function(t, values) {
   out <- lapply(seq_along(t$held), function(k) tree_build(t$held[[k]], values[t$of[[k]]]))
   names(out) <- t$names
   out
 }
 
-# A function that gives list(value, gradients) of a loss; with has_aux the loss is the first of a list of two.
+# A function that returns list(value, gradients) of a loss; with has_aux f returns a list of the loss and auxiliary output.
 loss_gradients <- function(who, f, argnums, has_aux) {
   need_function(who, f)
   need_flag(who, "has_aux", has_aux)
@@ -236,7 +236,7 @@ loss_gradients <- function(who, f, argnums, has_aux) {
   }
 }
 
-# A function of primals, a list, that is traced by all its arguments, with its value.
+# Traces a function for linearization at primals, a list, with respect to all arguments; also computes its value.
 linearized <- function(who, f, primals) {
   need_function(who, f)
   if (!is.list(primals)) raise(sprintf("%s: primals: %s, expected a list of the arguments", who, brief(primals)))
@@ -247,7 +247,7 @@ linearized <- function(who, f, primals) {
   t
 }
 
-# The Tensors of a tree that has the form of another one, each of the type and shape of a Tensor.
+# The Tensors of a tree, checked to have the same form as another tree and the shapes of its Tensors, and cast to their types.
 fitting <- function(who, what, tree, like, tensors) {
   given <- tree_tensors(who, tree, what)
   if (length(given$tensors) != length(tensors)) raise(sprintf("%s: %s has %d Tensors, expected %d", who, what, length(given$tensors), length(tensors)))
@@ -260,7 +260,7 @@ fitting <- function(who, what, tree, like, tensors) {
   })
 }
 
-# The gradients of a function by cotangents: of func$vjp, or of the transpose of a linear one.
+# The value and the pullback (from cotangents to gradients) of func$vjp, or of the transpose of a linear function.
 pulled <- function(who, derivative, f, primals) {
   t <- linearized(who, f, primals)
   expr <- expr_derive(t, derivative, t$by)
@@ -293,8 +293,8 @@ jacobian_by <- function(who, derivative, f, argnums) {
   }
 }
 
-# A function with a rule for derivatives, as call, a function of the list of arguments, applies it. The rule may call the function, so that
-# higher derivatives are by the rule, too: up to the third one.
+# Wraps f, which has a custom rule: calls go to call(list of arguments). The rule may call the function again, so that higher derivatives
+# use the rule, too; at a nesting depth of 3 the plain f is called instead.
 ruled <- function(f, call) {
   depth <- 0L
   function(...) {
@@ -310,14 +310,14 @@ need_pair <- function(who, what, out, expected) {
   out
 }
 
-# The arguments of a call of a function that is compiled: Tensors, each of them once, and all else, by which programs are distinguished.
+# The arguments of a call of a compiled function: its distinct Tensors, and the key by which its program is found.
 jit_given <- function(f, args, static_argnums) {
   who <- "func$jit"
   fixed <- named_arguments(who, "static_argnums", static_argnums, f, args)
   found <- lapply(seq_along(args), function(k) if (!k %in% fixed) tree_tensors(who, args[[k]], sprintf("argument %d", k)))
   tensors <- as.list(do.call(c, lapply(found, `[[`, "tensors")))
   counts <- vapply(found, function(x) length(x$tensors), 1L)
-  # A Tensor that is given twice is one argument of the program.
+  # A Tensor that is given twice is a single argument of the program.
   ids <- .Call(C_identities, tensors)
   places <- match(ids, unique(ids))
   tensors <- tensors[!duplicated(ids)]
@@ -329,7 +329,7 @@ jit_given <- function(f, args, static_argnums) {
   )
 }
 
-# The positions of arguments, by numbers or by the names of parameters of f; those that the call does not have are left out.
+# The positions of arguments that are chosen by number or by the name of a parameter of f; arguments absent in the call are left out.
 named_arguments <- function(who, what, chosen, f, args) {
   if (length(chosen) == 0L) return(integer())
   known <- names(formals(args(f)))
@@ -349,7 +349,7 @@ named_arguments <- function(who, what, chosen, f, args) {
   as.integer(sort(numbers[!is.na(numbers) & numbers <= length(args)]))
 }
 
-# The program for arguments.
+# Compiles f for arguments.
 jit_compiled <- function(f, given, donated) {
   who <- "func$jit"
   out <- NULL
@@ -377,7 +377,7 @@ jit_compiled <- function(f, given, donated) {
   list(key = given$key, traced = traced, held = out$held)
 }
 
-#' What a compiled function has: how often programs were found and made, how many there are; to forget them; to compile one before it is run.
+#' Methods of a compiled function: cache statistics, clearing the cache, and compiling without running.
 `$.polygrad_jit` <- function(x, name) {
   self <- attr(x, "self")
   switch(name,
@@ -492,7 +492,7 @@ func <- list(
       kept <- found[-seq_len(n)]
       second <- traced(who, function(...) {
         given <- list(...)
-        # The places of what is kept count on from those of the value.
+        # Placeholders of residuals are numbered after those of the value.
         residuals <- tree_build(first$out[[2L]], c(vector("list", n), given[seq_along(kept)]))
         cotangent <- tree_build(t$out, given[length(kept) + seq_len(n)])
         grads <- backward(residuals, cotangent)
@@ -559,7 +559,7 @@ func <- list(
       made
     }
     structure(function(...) {
-      # What is traced calls the function as it is.
+      # A trace calls the function itself.
       if (batching$depth > 0L || .Call(C_tracing)) return(f(...))
       args <- list(...)
       given <- jit_given(f, args, static_argnums)

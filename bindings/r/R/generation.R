@@ -1,4 +1,4 @@
-# Texts that a language model continues, token by token.
+# Text generation with language models, token by token.
 
 Generator <- function(model, rows = 0) {
   if (!inherits(model, "Instance")) raise("Generator: model: expected an instance, as load_hf makes")
@@ -80,7 +80,7 @@ generate <- function(model, tokens, max_new_tokens, temperature = 1, top_k = 0, 
   rows <- rows_of("generate", tokens)
   ends <- if (!is.null(eos_token_id)) whole_tokens(eos_token_id, "generate: eos_token_id")
   if (length(rows) == 0L) raise("generate: tokens: no rows, expected at least one")
-  if (is.null(seed)) seed <- floor(stats::runif(1L) * 2^31) # as set.seed says
+  if (is.null(seed)) seed <- floor(stats::runif(1L) * 2^31) # depends on set.seed
   generator <- Generator(model, length(rows))
   generator$sampling(temperature, top_k, top_p, seed)
   generator$feed(rows)
@@ -150,7 +150,7 @@ tokenizer_of <- function(tokenizer) {
   list(encode = encode, decode = decode)
 }
 
-#' A function of the next tokens that returns the next piece of each text; without tokens, all of it.
+#' Incremental decoding: a function of the next tokens that returns the new piece of each text; without tokens, the whole texts.
 text_writer <- function(tokenizer, rows, ends) {
   n <- length(rows)
   begin <- vapply(rows, tokenizer$decode, "")
@@ -203,7 +203,7 @@ need_texts <- function(name, x, n = length(x)) {
   if (!is.character(x) || anyNA(x) || length(x) != n) raise(sprintf("%s: %s, expected texts, as many as others", name, brief(x)))
 }
 
-# Of a vocabulary by its name, a model of the Hub or a URL.
+# The tokenizer of a vocabulary by name, of a model on the Hub, or at a URL.
 load_tokenizer <- function(name, progress = interactive()) {
   need_flag("load_tokenizer", "progress", progress)
   url <- .Call(C_tokenizer_source, name)

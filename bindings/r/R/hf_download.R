@@ -62,7 +62,7 @@ hub_url <- function(...) {
   paste(c(endpoint, ...), collapse = "/")
 }
 
-#' An environment variable, or what it is if it is unset or empty.
+#' An environment variable, or default if it is unset or empty.
 set_or <- function(name, default) {
   value <- Sys.getenv(name)
   if (nzchar(value)) path.expand(value) else default
@@ -70,7 +70,7 @@ set_or <- function(name, default) {
 
 hub_home <- function() set_or("HF_HOME", file.path(set_or("XDG_CACHE_HOME", path.expand("~/.cache")), "huggingface"))
 
-# Whether nothing is loaded from the Hub: HF_HUB_OFFLINE, with huggingface_hub's words.
+# Whether downloads are off: HF_HUB_OFFLINE, with the values that huggingface_hub accepts.
 hub_offline <- function() {
   value <- tolower(Sys.getenv("HF_HUB_OFFLINE"))
   if (value %in% c("1", "on", "yes", "true")) return(TRUE)
@@ -80,7 +80,7 @@ hub_offline <- function() {
 
 hub_cache <- function() set_or("HF_HUB_CACHE", file.path(hub_home(), "hub"))
 
-#' The token as a header; FALSE: none. NULL: that of the environment, or the one that the hub's client has kept.
+#' The HTTP header for a token; FALSE: none. NULL: the token of the environment, or else the one that the hub's client has stored.
 token_header <- function(token) {
   if (isFALSE(token)) return(NULL)
   name <- "download_hf: token"
@@ -101,7 +101,7 @@ token_header <- function(token) {
   c(Authorization = paste("Bearer", token))
 }
 
-#' The commit of a revision and the names of its files, as the hub says.
+#' The commit of a revision and the names of its files, from the hub.
 hub_commit <- function(repo_id, revision, headers) {
   url <- hub_url("api/models", repo_id, "revision", gsub("/", "%2F", revision, fixed = TRUE))
   to <- tempfile()

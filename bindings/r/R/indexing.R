@@ -1,4 +1,4 @@
-# x[i, j, ...] and x[i, j, ...] <- value, which mean what they mean for R's arrays.
+# x[i, j, ...] and x[i, j, ...] <- value, with the semantics of R's arrays.
 
 `[.Tensor` <- function(x, ..., drop = TRUE) {
   if (!isTRUE(drop)) need_flag("[", "drop", drop)
@@ -13,7 +13,7 @@
   shape <- .Call(C_sizes, x)
   if (n == 1L && length(shape) != 1L) {
     places <- linear(given[[1L]], shape)
-    # One number for each element in R's order: as if the columns stood one after the other.
+    # A single index counts elements in R's order, which is column-major.
     x <- flat_columns(x)
     shape <- length(x)
     given <- list(places)
@@ -81,7 +81,7 @@ item_of <- function(index, size) {
   if (is.null(slice)) from_r(as.integer(places), "int32") else slice
 }
 
-#' The elements that items select, tensors each with all others, as R has it: the library would pair them up.
+#' Selects the outer product of several tensors of positions, as R does, one axis after the other: the library would pair them up.
 each_item <- function(x, items, tensors) {
   x <- .External(C_op, OP_GETITEM, x, replace(items, tensors, list(NULL)))
   for (i in rev(tensors)) {
@@ -101,7 +101,7 @@ each_item <- function(x, items, tensors) {
 #' A changed copy of a parameter is a parameter.
 changed <- function(x, copy) if (isTRUE(x$requires_grad)) wanting(.Call(C_clone, copy), TRUE) else copy
 
-#' A new tensor with other values, as R changes an array.
+#' A copy of x with elements replaced, with R's rules for arrays.
 with_items <- function(x, indices, value) {
   x <- as_wide(x, value)
   shape <- .Call(C_sizes, x)
@@ -110,7 +110,7 @@ with_items <- function(x, indices, value) {
     if (!is.null(mask) && length(value) == 1L) {
       return(.External(C_op, OP_WHERE, mask, .External(C_op, OP_CAST, .Call(C_operand, value, x, "[<-: value"), dtype(x)), x))
     }
-    # One number for each element in R's order, as for `[`.
+    # A single index counts elements in column-major order, as for `[`.
     columns <- with_items(flat_columns(x), list(linear(indices[[1L]], shape)), value)
     return(reversed(.External(C_op, OP_RESHAPE, columns, rev(shape))))
   }
@@ -122,7 +122,7 @@ with_items <- function(x, indices, value) {
   .Call(C_set_item, .Call(C_clone, x), items, by)
 }
 
-#' x, converted if its type is of a smaller kind than that of a value, as R does: bool, integer, floating, complex.
+#' Casts x to the type of a value if that is of a higher kind, as R does; kinds are bool, integer, floating and complex.
 as_wide <- function(x, value) {
   kind <- function(type) if (type == "bool") 0L else if (grepl("complex", type)) 3L else if (grepl("float|fp8", type)) 2L else 1L
   type <- if (is_tensor(value)) {
@@ -139,7 +139,7 @@ as_wide <- function(x, value) {
   if (kind(type) > kind(dtype(x))) .External(C_op, OP_CAST, x, type) else x
 }
 
-#' A logical index of all elements as a Tensor; NULL for another one.
+#' A logical index that covers all elements as a Tensor; NULL for any other index.
 mask_of <- function(index, shape) {
   if (is_tensor(index)) return(if (dtype(index) == "bool" && identical(.Call(C_sizes, index), shape)) index)
   if (!is.logical(index) || anyNA(index) || is.list(shape) || length(index) != prod(shape)) return(NULL)
@@ -147,7 +147,7 @@ mask_of <- function(index, shape) {
   from_r(index)
 }
 
-#' Items that take each combination of positions, as R does: the library pairs them up.
+#' Reshapes items so that they broadcast to all combinations of positions, as in R: the library would pair them up.
 crossed <- function(items, shape) {
   n <- length(shape)
   lapply(seq_len(n), function(i) {
@@ -166,7 +166,7 @@ crossed <- function(items, shape) {
   })
 }
 
-#' A value in the shape of what it replaces. R's numbers are repeated in R's order.
+#' A value in the shape of the elements that it replaces. Vectors of R are recycled, in column-major order.
 replacement <- function(value, shape, x) {
   if (is.list(shape)) return(.Call(C_operand, value, x, "[<-: value"))
   n <- prod(shape)
@@ -191,7 +191,7 @@ replacement <- function(value, shape, x) {
   `[<-`(x, ..., value = value)
 }
 
-# Items as the library has them, for what R's brackets cannot say: new axes, and all axes that are not named.
+# Index expressions of the library, for what R's brackets cannot express: new axes, and an ellipsis.
 tensor_methods$getitem <- function(self, ...) .External(C_op, OP_GETITEM, self, items_of(...))
 tensor_methods$setitem <- function(self, ..., value) {
   changed(self, .Call(C_set_item, .Call(C_clone, self), items_of(...), value))

@@ -51,7 +51,7 @@ instance_from_ir <- function(ir, weights = NULL) {
   new_instance(.Call(C_instance_from_ir, bytes_of(ir), if (!is.null(weights)) bytes_of(weights)))
 }
 
-#' A raw vector as it is, a path as the bytes of its file.
+#' The bytes of a raw vector or of the file at a path.
 bytes_of <- function(data) {
   if (is.raw(data)) return(data)
   if (!is.character(data) || length(data) != 1L) raise("data: expected a raw vector or the path of a file")
@@ -129,7 +129,7 @@ instance_methods$set_buffer <- function(self, name, value) {
   invisible(self)
 }
 
-#' Named arrays in the shapes of the model's inputs and targets; partial fills the front of each axis.
+#' Arrays by name, reshaped to the model's inputs and targets; with partial, smaller ones are padded with zeros at the end of each axis.
 inputs_for <- function(self, arrays, partial = FALSE) {
   roles <- .subset2(self, "roles")
   takes <- names(roles)[roles %in% c("input", "target")]
@@ -152,7 +152,7 @@ inputs_for <- function(self, arrays, partial = FALSE) {
 fit <- function(name, value, shape, partial) {
   own <- if (is.null(dim(value))) length(value) else dim(value)
   if (identical(as.numeric(own), as.numeric(shape))) return(value)
-  # A vector is a row for a model of one row, and a column for one of one column.
+  # A vector counts as a row or a column if the input has a single row or column.
   in_line <- is.null(dim(value)) && sum(shape != 1) <= 1L
   if (length(value) == prod(shape) && (in_line || identical(own[own != 1], shape[shape != 1]))) return(array(value, shape))
   given <- paste(own, collapse = ", ")

@@ -39,7 +39,7 @@ print.TinyJit <- function(x, ...) {
   invisible(x)
 }
 
-# Whether functions are captured: what the environment variable JIT says.
+# Whether functions are captured, according to the environment variable JIT.
 jit_enabled <- function() {
   value <- Sys.getenv("JIT")
   if (!value %in% c("", "0", "1", "2")) raise(sprintf("JIT: got '%s', expected one of 0, 1, 2", value))
@@ -82,7 +82,7 @@ jit_call <- function(self, ...) {
   out
 }
 
-#' The arguments of a call: tensors, sizes, and all the rest with places held by those.
+#' The arguments of a call: tensors, sizes, and the static rest with placeholders for these.
 jit_arguments <- function(args) {
   tensors <- list()
   sizes <- list()
@@ -165,8 +165,8 @@ jit_run <- function(captured, tensors, variables, values) {
   captured$form(results)
 }
 
-#' Runs a function without computing and compiles what it does. Returns the program, how results make up the value, for
-#' each of them the argument that it is, or 0, and for each of the others the tensor from before that it is, or NULL.
+#' Traces a function and compiles its graph. Returns the program; form, which builds the value from the results; at, for each result
+#' the index of the argument that it is, or 0; and same, for each of the others the older tensor that it is, or NULL.
 trace_function <- function(name, f, tensors, flags) {
   before <- .Call(C_trace_begin, name, tensors)
   ended <- FALSE
@@ -196,7 +196,7 @@ trace_function <- function(name, f, tensors, flags) {
   program <- .Call(C_trace_end, made, tensors, before, flags)
   same <- lapply(seq_along(made), function(i) .Call(C_function_same, program, i))
   one <- is_tensor(value) && identical(at, 0L) && is.null(same[[1L]])
-  # What a result was before the trace is returned itself.
+  # A result that existed before the trace is returned itself.
   old <- !vapply(same, is.null, NA)
   if (flags != 2L) same[old] <- made[old]
   list(program = program, form = if (!one) form, at = at, same = same)

@@ -1,6 +1,6 @@
 # Layers: functions that hold parameters. layer(x) computes, layer$weight is a parameter. nn.R makes most of them.
 
-#' A layer of weights, the last ones of which, as many as buffers, are no parameters; NULL is one that is left out.
+#' Makes a layer. The last weights, as many as buffers says, are not parameters; a NULL weight is left out.
 new_layer <- function(kind, weights, buffers, settings, forward) {
   here <- !vapply(weights, is.null, NA)
   learned <- seq_along(weights) <= length(weights) - buffers
@@ -44,10 +44,10 @@ print.Layer <- function(x, ...) {
 #' The input of a layer: a Tensor, or numbers, which become a float32 Tensor.
 as_input <- function(x) if (is_tensor(x)) x else Tensor(x, dtype = if (is.double(x) || is.data.frame(x)) "float32")
 
-#' The states h and c that a layer begins with.
+#' The initial states h and c of a layer.
 states_of <- function(hc) if (is.list(hc)) lapply(hc, as_input) else hc
 
-#' The state h that a layer begins with.
+#' The initial state h of a layer.
 state_of <- function(h) if (is.null(h)) NULL else as_input(h)
 
 #' The names of the weights of a recurrent layer, in their order.
@@ -70,7 +70,7 @@ Sequential <- function(...) {
   })
 }
 
-#' A count that must divide another one.
+#' Checks that a count divides whole.
 need_part <- function(kind, name, value, whole) {
   need_size(kind, name, value)
   if (whole %% value != 0) raise(sprintf("%s: %s: %g, expected a part of %g", kind, name, value, whole))

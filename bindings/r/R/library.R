@@ -26,7 +26,7 @@ library_path <- function() {
 }
 
 raise <- function(message) {
-  # The call by the user: the outermost one of the package, through what R calls for it.
+  # The user's call: the outermost call of the package on the stack, also if R's own functions are in between.
   call <- NULL
   for (i in rev(seq_len(sys.nframe() - 1L))) {
     home <- environmentName(topenv(environment(sys.function(i))))
@@ -38,7 +38,7 @@ raise <- function(message) {
       break
     }
   }
-  # Values of tensors in it would be computed and printed.
+  # Tensors in the call are replaced by x: printing it would compute and print their values.
   for (i in seq_along(call)) if (is_tensor(call[[i]])) call[[i]] <- quote(x)
   stop(structure(list(message = message, call = call), class = c("polygrad_error", "error", "condition")))
 }
@@ -71,7 +71,7 @@ need_size <- function(kind, name, value) {
   if (!known) raise(sprintf("%s: %s: %s, expected a whole number from 1", kind, name, brief(value)))
 }
 
-#' The number behind a name, which must be one of those known.
+#' The number of a name, which must be one of the known ones.
 number_of <- function(what, name, known) {
   if (!is.character(name) || length(name) != 1L) raise(sprintf("%s: %s, expected one of %s", what, brief(name), paste(names(known), collapse = ", ")))
   at <- match(name, names(known))

@@ -1,4 +1,4 @@
-# Loops, branches and axes with names in functions that are transformed or compiled.
+# Loops, branches and named axes in functions that are transformed or compiled.
 
 need_same_form <- function(who, what, held, like) {
   form <- function(tree) tree_walk(tree, function(leaf, path) if (inherits(leaf, "polygrad_place")) quote(Tensor) else leaf, "")
@@ -6,7 +6,7 @@ need_same_form <- function(who, what, held, like) {
   if (!identical(form(held), form(like))) raise(sprintf("%s: %s is %s, expected %s as %s", who, what[1L], text(held), text(like), what[2L]))
 }
 
-# What a loop carries has the form, the types and the shapes of what it began with.
+# Checks that the carry of a loop has the form, types and shapes of the initial one after a step.
 need_carried <- function(who, what, t, like) {
   inner <- tree_tensors(who, tree_build(t$out[[1L]], t$results), what[1L])
   need_same_form(who, what, inner$held, like)
@@ -25,20 +25,20 @@ along <- function(who, operation, axis_name, x) {
   .Call(C_expr_along, who, x, operation, axis_name)
 }
 
-# A tree with f of its Tensors; numbers are Tensors, too.
+# Maps the Tensors of a tree; numbers become Tensors.
 tree_mapped <- function(tree, f) {
   found <- tree_tensors("lax", tree, "x")
   tree_build(found$held, lapply(found$tensors, f))
 }
 
-# The axis of a Tensor of n axes; negative ones count from the end.
+# An axis of n axes, checked and counted from the front; negative ones count from the end.
 checked_axis <- function(who, axis, n) {
   whole <- is.numeric(axis) && length(axis) == 1L && !is.na(axis) && axis %% 1 == 0
   if (!whole || axis == 0 || abs(axis) > n) raise(sprintf("%s: axis: %s, expected 1 to %d, or -1 to -%d from the end", who, brief(axis), n, n))
   if (axis < 0) n + 1L + as.integer(axis) else as.integer(axis)
 }
 
-# A Tensor whose axis number from is the axis number to, and all others in their order.
+# Moves the axis from of a Tensor to the position to; the other axes keep their order.
 axis_moved <- function(x, from, to) {
   order <- append(seq_along(x$shape)[-from], from, to - 1L)
   if (from == to) x else do.call(x$permute, as.list(order))
@@ -46,7 +46,7 @@ axis_moved <- function(x, from, to) {
 
 rows_between <- function(x, from, to) x$shrink(c(list(c(from, to)), vector("list", length(x$shape) - 1L)))
 
-# The value of the branch with a number. names are those of the branches in errors.
+# The value of the branch with number index. names are the branches' names in errors.
 branch <- function(who, index, branches, names, args) {
   for (i in seq_along(branches)) need_function(who, branches[[i]], names[i])
   number <- as_scalar((if (is_tensor(index)) index$cast("int32") else Tensor(as.integer(index))) - 1L)
@@ -128,7 +128,7 @@ lax <- c(lax, list(
     sizes <- mapply(function(x, k) x$shape[k], given$tensors, at)
     other <- which(sizes != sizes[1L])
     if (length(other)) raise(sprintf("%s: %s has %d elements along the axis, expected %d as %s has", who, given$paths[other[1L]], sizes[other[1L]], sizes[1L], given$paths[1L]))
-    # Places are a first axis, and in its stead there is an axis of one for f.
+    # The scanned axis becomes the first one, and f sees an axis of size 1 in its place.
     xs <- Map(function(x, k) axis_moved(x, k, 1L)$unsqueeze(k + 1L), given$tensors, at)
     places <- tree_build(given$held, xs)
     t <- traced(who, function(a, b) {

@@ -1,4 +1,4 @@
-# Operations in the call forms of R: methods.R has those that the descriptions of operations say all about.
+# Operations with R's calling conventions. methods.R has the generated ones, which their descriptions define completely.
 
 tensor_methods$clip <- tensor_methods$clamp
 
@@ -6,7 +6,7 @@ tensor_methods$allclose <- function(self, other, rtol = 1e-5, atol = 1e-8, equal
   r_values(.External(C_op, OP_ALLCLOSE, self, other, rtol, atol, equal_nan))
 }
 
-#' Numbers take the type of the other operand; two of them have R's own.
+#' Numbers take the type of the other operand; if both are numbers, the type of R's vectors.
 tensor_methods$where <- function(self, x, y) {
   if (!is_tensor(x) && !is_tensor(y)) x <- from_r(x, scalar = length(x) == 1L && is.null(dim(x)), what = "where: x")
   if (!is_tensor(x)) x <- .Call(C_operand, x, y, "where: x")
@@ -15,7 +15,7 @@ tensor_methods$where <- function(self, x, y) {
 
 # Positions are counted from 1 in R and from 0 in the library.
 
-#' Positions, or classes, as R's numbers; a fraction of one would be cut off.
+#' Checks that positions or classes, as R's numbers, are whole: fractions would be truncated.
 need_whole <- function(positions, what) {
   if (is.data.frame(positions)) positions <- matrix_of(positions)
   if (is.object(positions) && !inherits(positions, c("integer64", "Tensor"))) {
@@ -27,7 +27,7 @@ need_whole <- function(positions, what) {
   positions
 }
 
-#' R's numbers from 1 as a tensor of positions from 0. Called from C, too.
+#' Converts R's positions, from 1, to a tensor of positions from 0. Called from C, too.
 places <- function(positions, what = "positions") {
   if (is.factor(positions)) positions <- as.integer(positions)
   positions <- plain(need_whole(positions, what))
@@ -39,7 +39,7 @@ places <- function(positions, what = "positions") {
 }
 from_zero <- function(positions) if (is_tensor(positions)) .Call(C_from_zero, positions) else places(positions)
 
-#' Class numbers from 1 become class numbers from 0; probabilities, which have as many axes as logits, stay. Called from C.
+#' Converts class numbers from 1 to class numbers from 0; probabilities, which have as many axes as logits, are unchanged. Called from C.
 class_target <- function(target, logits, what) {
   if (!is_tensor(target)) {
     classes <- max(length(dim(target)), 1L) < length(.Call(C_shape, logits))
@@ -90,7 +90,7 @@ tensor_methods$rearrange <- function(self, formula, ..., sizes = NULL) {
   .External(C_op, OP_REARRANGE, self, formula, unlist(c(list(...), as.list(sizes))))
 }
 
-#' Pairs of numbers, one an axis, in a row; NULL stands for what is missing.
+#' Flattens pairs of numbers, one per axis; a NULL pair is replaced by that of missing.
 pairs_of <- function(name, arg, missing) {
   if (is.matrix(arg)) return(as.vector(t(arg)))
   if (!is.list(arg)) raise(sprintf("%s: arg: expected a list with a pair of numbers for each axis", name))
@@ -115,7 +115,7 @@ tensor_methods$pad <- function(self, padding, mode = "constant", value = 0) {
   ndim <- length(.Call(C_sizes, self))
   if (!is.list(padding) && !is.matrix(padding)) {
     if (!is.numeric(padding)) raise(sprintf("pad: padding: %s, expected numbers, or a list of pairs", brief(padding)))
-    # Numbers in a row are pairs too, those of the last axis first.
+    # A plain vector has pairs, too, beginning with the last axis.
     if (length(padding) %% 2L || length(padding) > 2L * ndim) {
       raise(sprintf("pad: %d numbers, expected two for each of up to %d axes", length(padding), ndim))
     }

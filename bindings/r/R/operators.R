@@ -7,13 +7,13 @@ Ops.Tensor <- function(e1, e2) {
 }
 Ops.SymInt <- Ops.Tensor
 
-# Tensors are S4 objects, so that `%*%` has methods. R looks for S4 methods of all operators, then: those for exactly these classes are found
-# faster than the S3 method, once R's table of them is reset, which must be after the package was loaded.
+# Tensors are S4 objects, so that `%*%` can have methods. For S4 objects R looks for S4 methods of every operator: methods for exactly these
+# classes are found faster than the S3 method, once R's method table is reset, which must happen after the package was loaded.
 for (op in c(getGroupMembers("Arith"), getGroupMembers("Compare"))) {
   method <- eval(bquote(function(e1, e2) .Call(C_ops, .(op), e1, e2)))
   for (classes in list(c("Tensor", "Tensor"), c("Tensor", "numeric"), c("numeric", "Tensor"))) setMethod(op, classes, method)
 }
-# Classes of R that have methods of their own for operators: between those and ours R takes neither.
+# Classes of R with operator methods of their own: between two different S3 methods R would use neither.
 setClassUnion("ClassWithOps", c("data.frame", "factor", "Date", "POSIXt"))
 for (op in getGroupMembers("Ops", recursive = TRUE)) {
   method <- eval(bquote(function(e1, e2) .Call(C_ops, .(op), e1, e2)))
@@ -48,7 +48,7 @@ matrix_product <- function(x, y) {
   .External(C_op, OP_MATMUL, x, y)
 }
 
-# Group generic Math: the operations of these functions, and those that R calls differently.
+# Group generic Math: the library's operations for R's functions.
 math_ops <- list2env(list(
   abs = OP_ABS, sign = OP_SIGN, sqrt = OP_SQRT, floor = OP_FLOOR, ceiling = OP_CEIL, trunc = OP_TRUNC, exp = OP_EXP,
   expm1 = OP_EXPM1, log1p = OP_LOG1P, log2 = OP_LOG2, log10 = OP_LOG10, cos = OP_COS, sin = OP_SIN, tan = OP_TAN,
@@ -56,13 +56,13 @@ math_ops <- list2env(list(
   asinh = OP_ASINH, atanh = OP_ATANH, lgamma = OP_LGAMMA, digamma = OP_DIGAMMA
 ))
 
-#' A tensor of floating point, of what may be integers or numbers of R.
+#' Converts x (a tensor or numbers of R) to a floating tensor.
 floating <- function(x) {
   x <- as_tensor(x)
   if (.Call(C_is_floating_point, x) || startsWith(dtype(x), "complex")) x else tensor_methods$cast(x, default_dtype(1))
 }
 
-#' sin(pi x), exactly 0 for whole x: whole turns are taken off, and what is left is mirrored to at most a quarter of one.
+#' sin(pi x), exactly 0 for whole x: x is reduced modulo 2 to one period, then reflected to |x| <= 1/2.
 sin_pi <- function(x) {
   x <- x - 2 * round(x / 2)
   sin(pi * tensor_methods$where(abs(x) > 0.5, sign(x) - x, x))
@@ -89,7 +89,7 @@ Math.Tensor <- function(x, ...) {
         raise(sprintf("%s: digits: %s, expected a whole number", .Generic, brief(digits)))
       }
       if (.Generic == "round") return(.External(C_op, OP_NUMPY_ROUND, x, trunc(digits)))
-      # Places behind the point, so that so many digits are left. Powers of ten of a table are exact where there are such.
+      # Decimal places that leave so many significant digits. Powers of ten come from a table: they are as exact as float64 allows.
       wide <- tensor_methods$cast(x, "float64")
       places <- max(round(digits), 1) - 1 - floor(log10(abs(wide)))
       power <- function(k) numpy$take(Tensor(10^(0:308)), tensor_methods$cast(tensor_methods$clamp(k, 0, 308), "int32") + 1L)
@@ -107,7 +107,7 @@ Math.Tensor <- function(x, ...) {
     cumprod = ,
     cummax = ,
     cummin = {
-      # R's functions run through the elements column by column and return a vector.
+      # R's cumulative functions go through the elements in column-major order and return a vector.
       out <- tensor_methods[[.Generic]](wide(.Generic, flat_columns(x)), 1L)
       if (is_tensor(out)) out else out[[1L]]
     },
@@ -115,7 +115,7 @@ Math.Tensor <- function(x, ...) {
   )
 }
 
-#' The elements column by column, as R counts them.
+#' The elements as a vector, in column-major order.
 flat_columns <- function(x) if (length(.Call(C_sizes, x)) == 1L) x else .External(C_op, OP_RESHAPE, reversed(x), -1L)
 
 # Group generic Summary, with axis and keepdim beside R's arguments.
@@ -132,10 +132,10 @@ Summary.Tensor <- function(..., axis = NULL, keepdim = FALSE, na.rm = FALSE) {
   if (.Generic == "range") .External(C_op, OP_STACK, list(over("min"), over("max")), 1L) else over(.Generic)
 }
 
-#' What changes nothing, in the place of a missing value.
+#' The neutral elements of summaries, which replace missing values.
 neutral <- c(sum = 0, prod = 1, min = Inf, max = -Inf, any = FALSE, all = TRUE)
 
-#' Integers in a type that holds their sums: int64, of which R's numbers hold 53 bits, and for products R's numbers.
+#' Widens integers before a summary: to int64 for sums (R's doubles hold 53 bits of it), to float64 for products and means.
 wide <- function(name, x) {
   if (!name %in% c("sum", "prod", "mean", "cumsum", "cumprod") || .Call(C_is_floating_point, x)) return(x)
   .External(C_op, OP_CAST, x, if (name %in% c("sum", "cumsum")) "int64" else "float64")
@@ -147,7 +147,7 @@ joining <- list(
   min = function(a, b) tensor_methods$minimum(a, b)
 )
 
-#' The mean without the share trim of elements at either end of their order.
+#' The trimmed mean: without the fraction trim of the smallest and of the largest elements.
 trimmed_mean <- function(x, axis, keepdim, na.rm, trim) {
   if (!is.numeric(trim) || length(trim) != 1L || is.na(trim)) raise(sprintf("mean: trim: %s, expected a number", brief(trim)))
   if (na.rm && !is.null(axis)) raise("mean: na.rm: TRUE beside trim and axis: rows of different lengths cannot be trimmed together")
@@ -202,13 +202,13 @@ methods::setMethod("cbind2", methods::signature("ANY", "Tensor"), function(x, y,
 methods::setMethod("rbind2", methods::signature("Tensor", "ANY"), function(x, y, ...) bind(list(x, y), 1L))
 methods::setMethod("rbind2", methods::signature("ANY", "Tensor"), function(x, y, ...) bind(list(x, y), 1L))
 
-# Functions of R that compute Tensors of Tensors. Others of R's functions see numbers.
+# R functions with methods that return Tensors. R's other functions get the numbers of a Tensor.
 
 rep.Tensor <- function(x, ...) flat_columns(x)[rep(seq_len(length(x)), ...)]
 
 as_columns <- function(x) if (length(.Call(C_sizes, x)) > 1L) x else .External(C_op, OP_RESHAPE, x, c(-1L, 1L))
 
-#' The decomposition that qr gives for a tensor: a list of the tensors Q, with as many columns as R has rows, and R.
+#' The class of qr's result for a tensor: a list of the tensors Q and R of the reduced decomposition.
 setOldClass("qr_tensor")
 whole_qr <- function(name, complete) {
   if (!isFALSE(complete)) raise(sprintf("%s: complete: %s, expected FALSE: linalg$qr(x, \"complete\") has all columns", name, brief(complete)))
@@ -286,7 +286,7 @@ quantiles <- function(x, probs, na.rm, type) {
   if (isTRUE(na.rm)) x <- x[!is.na(x)]
   n <- length(x)
   if (n == 0L) raise("quantile: x: has no elements, expected one or more")
-  # The place of each quantile between two elements in order, as R's own quantile finds it.
+  # The fractional position of each quantile in the sorted elements, computed as in R's own quantile.
   near <- 4 * .Machine$double.eps
   from <- c(0, 0, 0, 0, 0.5, 0, NA, 1 / 3, 3 / 8)[type]
   place <- if (type <= 3) n * probs - (type == 3) / 2 else from + probs * (n + 1 - 2 * from - (type == 4))

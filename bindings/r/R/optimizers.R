@@ -7,8 +7,8 @@ need_setting <- function(kind, name, value, below = Inf) {
   raise(sprintf("%s: %s: %s, expected 0 or more%s", kind, name, brief(value), limit))
 }
 
-#' make makes the optimizer of the library for the parameters; shared and states are the names of its state, common to
-#' all parameters and of each.
+#' Makes an optimizer. make(params) makes the library's optimizer; shared names its common state, states the state of each
+#' parameter.
 new_optimizer <- function(kind, params, settings, shared, states, make) {
   if (is_tensor(params)) raise(sprintf("%s: params is a tensor, expected a list of them", kind))
   if (!is.list(params) || !all(vapply(params, is_tensor, NA))) raise(sprintf("%s: params: expected a list of tensors", kind))

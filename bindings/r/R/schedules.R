@@ -1,5 +1,5 @@
-# Schedules of learning rates, with PyTorch's names and conventions. The rate and the number of steps are Tensors, so
-# that a schedule steps inside of a compiled step and outside of it, and nothing is compiled again. nn.R makes most of them.
+# Learning rate schedules, with PyTorch's names and conventions. The rate and the number of steps are Tensors, so that a schedule
+# can step inside and outside of a compiled step, and nothing is recompiled. nn.R makes most of them.
 
 need_optimizer <- function(kind, optimizer) {
   if (inherits(optimizer, "OptimizerGroup")) raise(sprintf("%s: optimizer: a group; make a schedule for each of its optimizers", kind))
@@ -7,10 +7,10 @@ need_optimizer <- function(kind, optimizer) {
   .subset2(optimizer, "self")
 }
 
-#' A schedule; rate makes the rate of one to begin with and the number of steps.
+#' Makes a schedule; rate(base_lr, steps) returns the learning rate after some steps.
 new_schedule <- function(kind, optimizer, rate) {
   own <- need_optimizer(kind, optimizer)
-  # All schedules of an optimizer begin with the rate that it had before the first.
+  # All schedules of an optimizer start from the rate that it had before the first schedule.
   if (is.null(own$initial_lr)) own$initial_lr <- .Call(C_clone, own$lr)
   self <- list2env(list(
     optimizer = optimizer, base_lr = own$initial_lr, epoch_counter = from_r(0L, "int32", scalar = TRUE), rate = rate
@@ -19,7 +19,7 @@ new_schedule <- function(kind, optimizer, rate) {
   structure(list(self = self), class = c(kind, "LRScheduler"))
 }
 
-#' Gives an optimizer the rate that a schedule begins with.
+#' Sets the base rate of an optimizer, from which the next schedule starts.
 restart <- function(optimizer, base_lr) {
   own <- need_optimizer("CosineAnnealingLRWithWarmup", optimizer)
   optimizer$lr <- base_lr
@@ -85,7 +85,7 @@ SequentialLR <- function(optimizer, schedulers, milestones) {
   })
 }
 
-#' A schedule by a metric; next_state makes the next rate, best metric and counts.
+#' Makes a schedule that depends on a metric; next_state(...) returns the next rate, best metric and counters.
 new_plateau <- function(optimizer, mode, next_state) {
   own <- need_optimizer("ReduceLROnPlateau", optimizer)
   self <- list2env(list(
@@ -93,7 +93,7 @@ new_plateau <- function(optimizer, mode, next_state) {
     num_bad_epochs = from_r(0L, "int32", scalar = TRUE), cooldown_counter = from_r(0L, "int32", scalar = TRUE)
   ), parent = emptyenv())
   self$next_state <- function(metric) next_state(own$lr, metric, self$best, self$num_bad_epochs, self$cooldown_counter)
-  self$next_state(self$best) # arguments that do not fit are an error here
+  self$next_state(self$best) # a trial call: invalid settings are an error here
   structure(list(self = self), class = c("ReduceLROnPlateau", "LRScheduler"))
 }
 

@@ -1,4 +1,4 @@
-# Sizes that are not known before a program runs: variables, and what is computed from them.
+# Symbolic sizes, which are known only when a program runs: variables, and expressions of them.
 
 # PolySizeOp
 size_ops <- c(`+` = 0L, `-` = 1L, `*` = 2L, `%/%` = 3L, `%%` = 4L, minimum = 5L, maximum = 6L)
@@ -12,7 +12,7 @@ Variable <- function(name, min_val, max_val) {
 
 is_size <- function(x) .Call(C_is_size, x)
 
-#' A number or a size, as an operand of another size.
+#' Checks an operand of a size: a whole number or another size.
 size_operand <- function(name, x) {
   if (is_size(x) || is.numeric(x) && length(x) == 1L && !is.na(x) && x == floor(x)) return(x)
   raise(sprintf("%s: %s, expected a whole number or a Variable", name, brief(x)))
@@ -48,7 +48,7 @@ ops_of_sizes <- function(name, e1, e2) {
   )
 }
 
-#' The same expression with the same values of its variables.
+#' Whether two sizes are the same expression with the same values of variables.
 size_equal <- function(a, b) {
   size_operand("==", a)
   size_operand("==", b)

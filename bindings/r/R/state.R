@@ -24,7 +24,7 @@ get_state_dict <- function(object, prefix = "") {
       x <- unclass(x)
       for (i in seq_along(x)) collect(x[[i]], join(parts[i]))
     } else if (is.environment(x)) {
-      # One that is part of itself, or of another part, is read once.
+      # An environment is visited once, also if it contains itself or occurs several times.
       if (any(vapply(seen, identical, NA, x))) return(invisible())
       seen[[length(seen) + 1L]] <<- x
       for (part in sort(ls(x))) if (!is.environment(x[[part]])) collect(x[[part]], join(part))

@@ -25,7 +25,7 @@ Tensor <- structure(function(data, dtype = NULL, requires_grad = NULL) {
   wanting(tensor, requires_grad)
 }, class = "tensor_class")
 
-#' The data type that R's numbers have as a tensor.
+#' The data type of a tensor of R's numbers.
 default_dtype <- function(data, what = "Tensor: data") {
   kind <- if (is.object(data) && !inherits(data, "integer64") && !is_tensor(data)) "object" else typeof(data)
   switch(kind,
@@ -34,12 +34,12 @@ default_dtype <- function(data, what = "Tensor: data") {
     double = if (inherits(data, "integer64")) "int64" else getOption("polygrad.dtype", "float64"),
     complex = "complex128",
     raw = "uint8",
-    # For numbers that kept the class of a Tensor C has an error.
+    # Numbers that have kept the class of a Tensor: C raises the error.
     if (inherits(data, "Tensor")) .Call(C_shape, data) else raise(sprintf("%s: %s, expected numbers or logicals", what, if (is.array(data)) typeof(data) else class(data)[1L]))
   )
 }
 
-#' Numbers of R in whichever class: those of the package bit64 are no doubles, although they look like them.
+#' Converts integer64 of the package bit64, whose integers are stored in the bits of doubles, to doubles; returns others unchanged.
 plain <- function(x) {
   if (!inherits(x, "integer64")) return(x)
   numbers <- r_values(.Call(C_leaf, x, "float64", FALSE))
@@ -201,7 +201,7 @@ length.Tensor <- function(x) {
   if (n <= .Machine$integer.max) as.integer(n) else n
 }
 
-# The order of elements is R's: as if the columns stood one after the other.
+# Elements are reshaped in R's order, which is column-major.
 `dim<-.Tensor` <- function(x, value) {
   columns <- reversed(x)
   if (is.null(value)) value <- length(x)
@@ -212,7 +212,7 @@ length.Tensor <- function(x) {
   reversed(.External(C_op, OP_RESHAPE, columns, rev(value)))
 }
 
-#' The axes in the other order, so that rows become columns.
+#' Reverses the order of the axes.
 reversed <- function(x) {
   n <- length(.Call(C_sizes, x))
   if (n < 2L) x else .External(C_op, OP_PERMUTE, x, rev(seq_len(n)))

@@ -30,7 +30,7 @@ view_format <- function(name, format) {
   match(format, view_formats) - 1L
 }
 
-#' Tensors that are to be shown; without names, which would be those of arguments that do not exist.
+#' Checks tensors to be shown. They must not have names: a name would be a mistyped argument.
 viewed <- function(name, tensors) {
   if (!is.null(names(tensors))) raise(sprintf("%s: there is no argument %s", name, names(tensors)[nzchar(names(tensors))][1L]))
   if (length(tensors) == 0L) raise(sprintf("%s: no tensors, expected at least one", name))
