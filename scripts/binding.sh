@@ -8,7 +8,7 @@
 set -euo pipefail
 root=$(dirname "$(dirname "$(realpath "$0")")")
 
-# What a folder's package.json asks for, unless it is there.
+# Installs the dependencies in a folder's package.json, unless they are installed.
 packages() {
   cd "$root/$1"
   installed=node_modules/.package-lock.json
@@ -28,7 +28,7 @@ case "${1:-}" in
     "$root/scripts/require.sh" R
     mkdir -p "$root/build/r/library"
     cd "$root/build/r"
-    # Suites that run side by side both ask for it.
+    # Suites that run concurrently may both build the package.
     exec 9>lock
     flock 9
     installed=library/polygrad/Meta/package.rds

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # install.sh install LIBRARY ARCHIVE | uninstall: what `make install` and `make uninstall` do.
 #
-# From the environment: PREFIX, LIBDIR and INCLUDEDIR (below PREFIX unless absolute) and DESTDIR,
-# which stands before all of them while a package is made. The installed files name no other
-# place than each other's, so the folder PREFIX may be moved.
+# From the environment: PREFIX, LIBDIR and INCLUDEDIR (relative to PREFIX unless absolute) and
+# DESTDIR, a staging folder that is prepended to all of them while a package is built. Installed
+# files refer to each other by relative paths only, so the folder PREFIX may be moved.
 set -euo pipefail
 root=$(dirname "$(dirname "$(realpath "$0")")")
 header="$root/include/polygrad.h"
@@ -21,8 +21,8 @@ dest="${DESTDIR:-}"
 
 from() { realpath -ms --relative-to="$1" "$2"; }
 
-# The system's linker looks into its own folders only; programs linked with a library from
-# elsewhere have to remember where it was.
+# The dynamic linker searches the system's folders only; programs linked with a library elsewhere
+# need a run path to it.
 rpath=
 case "$prefix" in
   /usr | /usr/local) ;;
@@ -75,14 +75,14 @@ endif()
 EOF
 }
 
-# Programs that already run keep the file they have opened: the new one is put in its place.
+# Replaces a file atomically by rename: programs that are running keep the old file open.
 put() { # MODE SOURCE TARGET
   install -d "$dest$(dirname "$3")"
   install -m "$1" "$2" "$dest$3.new"
   mv -f "$dest$3.new" "$dest$3"
 }
 
-# Only who installs into the running system as root changes where its linker looks.
+# The dynamic linker's cache matters only for an installation as root into the running system.
 refresh_linker() {
   if [ -z "$dest" ] && [ "$(id -u)" = 0 ] && command -v ldconfig >/dev/null 2>&1; then ldconfig; fi
 }

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # library.sh OUT [SONAME]: builds the shared library, or the static one if its name ends in .a, into the file OUT.
 #
-# Frontends load the library by its path, so without SONAME a copy of the one file works
-# wherever it lies; what programs are linked with (make install) gets a SONAME.
+# Frontends load the library by its path, so the file needs no SONAME and works in any folder; the
+# library that programs are linked with (make install) gets a SONAME.
 set -euo pipefail
 out=$(realpath -m "${1:?usage: library.sh OUT [SONAME]}")
 root=$(dirname "$(dirname "$(realpath "$0")")")
-# A path with a blank or a comma would not get through to the linker.
+# The map is copied to a temporary folder: a path with a blank or a comma cannot be passed to -Wl.
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cp "$root/capi/polygrad.map" "$folder"
@@ -20,4 +20,4 @@ if [[ $out == *.a ]]; then
 fi
 CGO_ENABLED=1 "${GO:-go}" build -trimpath -ldflags="-s -w -buildid= -extldflags '$linker'" \
   -buildmode=c-shared -o "$out" ./capi
-rm -f "${out%.*}.h" # cgo's header of the functions behind the interface
+rm -f "${out%.*}.h" # cgo's generated header; users include polygrad.h instead

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# require.sh TOOL...: says what is missing on this machine, and installs it where that is
-# possible without asking (as root on Debian and its children).
+# require.sh TOOL...: prints which tools are missing on this machine, and installs them where that
+# is possible without asking (as root on Debian and its derivatives).
 #
 # A tool is a command, or R: Rscript with the packages that the tests of the R binding need.
 set -euo pipefail

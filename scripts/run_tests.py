@@ -27,8 +27,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from suites import FIRST, QUICK, SUITES, Part, Weekly
 from tally import Tally
 
-LONGEST = 100  # lines that are shown of one failure
-SLOWEST = 12  # packages and programs of tests whose times are shown
+LONGEST = 100  # most lines shown of one failure
+SLOWEST = 12  # number of slowest packages and test programs whose times are shown
 
 
 def shortened(failure: str) -> str:
@@ -39,7 +39,7 @@ def shortened(failure: str) -> str:
 
 
 def timed(part: Part) -> tuple[Tally, float]:
-    """Run a part of a suite; one that breaks off has failed."""
+    """Run a part of a suite, with its time; an exception counts as a failure."""
     start = time.monotonic()
     try:
         tally = part()

@@ -3,9 +3,9 @@
  *
  *     node scripts/serve.mjs [FOLDER] [--port 8080] [--plain]
  *
- * Pages are isolated from other origins, which gives them shared memory and so threads: their answers have the headers
+ * Pages are cross-origin isolated, which gives them shared memory and thus threads: responses have the headers
  * Cross-Origin-Opener-Policy and Cross-Origin-Embedder-Policy. With --plain they are not, as on a host where no headers
- * can be set. A file is sent compressed where it lies beside itself as FILE.br or FILE.gz.
+ * can be set. If FILE.br or FILE.gz exists in the same folder, it is sent as the compressed FILE.
  */
 
 import fs from 'node:fs'
@@ -35,7 +35,7 @@ const ISOLATED = {
   'Cross-Origin-Resource-Policy': 'same-origin'
 }
 
-/** The size of a file and the time of its last change; null for what is no file. */
+/** The status of a regular file (size, modification time); null if there is none. */
 function statusOf (file) {
   try {
     const status = fs.statSync(file)
@@ -45,7 +45,7 @@ function statusOf (file) {
   }
 }
 
-/** The file that a path of a URL stands for, null if there is none; it lies in the folder. */
+/** The file in the folder for the path of a URL; null if there is none, or the path leads out of the folder. */
 function fileOf (folder, pathname) {
   let name
   try {
@@ -58,13 +58,13 @@ function fileOf (folder, pathname) {
   return statusOf(file) === null ? null : file
 }
 
-/** The encodings that a client takes, those that it refuses by q=0 left out. */
+/** The encodings in an Accept-Encoding header, without those that are refused by q=0. */
 function accepted (header = '') {
   return header.split(',').map((item) => item.trim().split(/\s*;\s*/)).filter(([, q]) => !/^q=0(\.0*)?$/.test(q ?? ''))
     .map(([name]) => name)
 }
 
-/** The first and the last byte that a client asks for, null for the whole file, undefined for a range outside of it. */
+/** [first, last] byte of a Range header; null for the whole file, undefined for a range outside of it. */
 function rangeOf (header, size) {
   const [, from, to] = /^bytes=(\d*)-(\d*)$/.exec(header ?? '') ?? []
   if (from === undefined || (from === '' && to === '')) return null
@@ -95,7 +95,7 @@ function answer (folder, headers, request, response) {
   }
   let from = file
   const names = accepted(request.headers['accept-encoding'])
-  const asked = request.headers.range // of the file itself
+  const asked = request.headers.range // a range refers to the uncompressed file
   const encoding = asked ? undefined : Object.keys(ENCODINGS).find((name) => names.includes(name) && statusOf(file + ENCODINGS[name]))
   if (encoding !== undefined) {
     from = file + ENCODINGS[encoding]
@@ -118,8 +118,8 @@ function answer (folder, headers, request, response) {
 }
 
 /**
- * Serves a folder to this machine, and gives the address and what ends it. Port 0 is any free one; headers are sent with
- * every file beside those that isolate pages.
+ * Serves a folder to this machine; returns the address and a function that ends the server. Port 0 is any free port; headers
+ * are sent with every file, in addition to those that isolate pages.
  */
 export async function serve (folder, { port = 0, isolated = true, headers = {} } = {}) {
   const all = { ...(isolated ? ISOLATED : {}), ...headers }

@@ -1,10 +1,10 @@
 /**
- * Puts the site together: static files for any server.
+ * Builds the site: static files for any server.
  *
  *     node scripts/site.mjs OUT
  *
- * writes the pages of the folder site, with what all of them have in their heads, the package for browsers (make web) and the data of
- * examples, and those of docs as pages.
+ * writes the pages of the folder site, with a common head, the documents in docs as pages, the package for browsers (make web), and data
+ * for the examples.
  */
 
 import fs from 'node:fs'
@@ -33,7 +33,7 @@ const DOCUMENTS = 'docs/api.html'
 const POLICY = "default-src 'self'; script-src 'self' blob: 'wasm-unsafe-eval'; img-src 'self' data: blob:"
 
 
-// The page that measures loads other libraries from a CDN.
+// The benchmark page loads other libraries from a CDN.
 const BENCHMARK = 'benchmark.html'
 const CDN = 'https://cdn.jsdelivr.net'
 const PEERS = {
@@ -45,13 +45,13 @@ const PEERS = {
 
 const withCdn = (policy) => policy.replaceAll("'self'", `'self' ${CDN}`)
 
-/** Makes the script of the page that measures, of the benchmark's adapters. */
+/** Bundles the script of the benchmark page with the adapters of bench/web. */
 function bundleBenchmark (out) {
   const places = {
     name: 'places',
     setup ({ onResolve, onLoad }) {
       onResolve({ filter: /^\/polygrad\.js$/ }, () => ({ path: './polygrad.js', external: true }))
-      onResolve({ filter: /register_all_gradients/ }, () => ({ path: 'none', namespace: 'none' })) // it times no training
+      onResolve({ filter: /register_all_gradients/ }, () => ({ path: 'none', namespace: 'none' })) // not needed: the page times no training
       onLoad({ filter: /.*/, namespace: 'none' }, () => ({ contents: '' }))
       onResolve({ filter: /^(@jax-js|@tensorflow|onnxruntime-web)/ }, ({ path: name }) => {
         return { path: `${CDN}/npm/${PEERS[name]}`, external: true }
@@ -68,7 +68,7 @@ function bundleBenchmark (out) {
   })
 }
 
-/** What all pages begin with, below the title; root is the way to the front page. */
+/** The common head of all pages, below the title; root is the relative path to the front page. */
 function head (name, root = '') {
   const links = Object.entries(PAGES).map(([file, title]) => {
     return `<a href="${root}${file}"${file === name ? ' aria-current="page"' : ''}>${title}</a>`
@@ -82,13 +82,13 @@ function head (name, root = '') {
 `
 }
 
-/** A page of the site, with its head. */
+/** Inserts the common head into a page. */
 function pageOf (text, name, root) {
   const titled = text.replace('<title>', '<meta charset="utf-8">\n<title>')
   return titled.replace('</title>\n', () => `</title>\n${head(name, root)}`)
 }
 
-/** Gives headings the anchors that links to them have, and links of pages the places that these have here. */
+/** A renderer of Markdown that gives headings GitHub's anchors, and turns links to documents into links to their pages. */
 function rendererFor (file) {
   const taken = new Map()
   return {
@@ -108,7 +108,7 @@ function rendererFor (file) {
   }
 }
 
-/** A file of Markdown as a page. */
+/** Renders a Markdown file as a page. */
 function documentOf (file, root) {
   const text = fs.readFileSync(file, 'utf8')
   const [, title] = /^# (.*)$/m.exec(text)

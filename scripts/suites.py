@@ -1,4 +1,4 @@
-"""The suites of `make test`: what each consists of, and how that is run and counted."""
+"""The suites of `make test`: their parts, and how these are run and counted."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tally import GoTally, Tally, count_junit, count_testthat
 from turns import WEEK, today, turn
 
 ROOT = Path(__file__).resolve().parent.parent
-# Else packages are compiled once more, twice for tests, with the profile of the library.
+# Without it packages are compiled again, twice for tests, with the library's PGO profile.
 NO_PROFILE = "-pgo=off"
 GO = os.environ.get("GO", "go")
 JS = ROOT / "bindings" / "js"
@@ -28,15 +28,15 @@ BINDING_READY = ROOT / "scripts" / "binding.sh"
 # The JavaScript binding on the WebAssembly module.
 ON_WASM = {"POLYGRAD_ENGINE": "wasm", "POLYGRAD_WASM": str(ROOT / "build" / "polygrad.wasm")}
 NO_NETWORK = re.compile(r"EAI_AGAIN|ENOTFOUND|ENETUNREACH|ECONNREFUSED|ETIMEDOUT")
-# Packages where goroutines meet and the tests in which they do: the race detector makes them ten
-# times as long.
+# Packages with concurrent goroutines, and their tests of these: the race detector makes tests ten
+# times slower.
 RACE_CHECKED = {
     "./exec": "Threads|SideBySide|Share|Pool|Poll|Cache|Launches",
     "./exec/wasm": ".",
     "./capi/handle": ".",
 }
-# What R CMD check may note: the size of the library that the package carries, and what it cannot do
-# on a machine without a network or tidy. bindings/r/cran-comments.md explains them.
+# Notes of R CMD check that are accepted: the size of the library in the package, and checks that
+# need a network or tidy. bindings/r/cran-comments.md explains them.
 R_NOTES = {"installed package size", "for future file timestamps", "HTML version of manual"}
 # Packages of Go whose tests are programs in C, and the names of those tests.
 C_TESTS = {"./tests/abi": ".", "./tests/table": "^TestC(ReachesEveryOperation)?$"}
@@ -44,13 +44,13 @@ C_TESTS = {"./tests/abi": ".", "./tests/table": "^TestC(ReachesEveryOperation)?$
 COMPUTING = (
     "./core/tensor", "./exec", "./exec/native", "./tests/fuzz", "./tests/native", "./tests/table",
 )  # fmt: skip
-# Packages of Go that one day of three runs, and which: what makes modules for browsers, which start
-# with them on each day, and comparisons with files of others.
+# Go packages that run on one day of three only, and on which: wasmlink, whose modules browsers load
+# every day anyway, and comparisons with files of others.
 SELDOM = {
     "./scripts/wasmlink": 0, "./tests/parity": 1, "./tests/parity/replay": 1, "./tests/interp": 2,
 }  # fmt: skip
-# What is run as WebAssembly (GOOS=wasip1), by Node: packages, and their tests that run kernels and
-# keep memory.
+# Go packages that Node runs as WebAssembly (GOOS=wasip1), and their tests that run kernels or
+# manage memory.
 WASIP1 = {
     "./exec/pages": "Ranges|Growing|Cache",
     "./exec/wasm": ".",
@@ -58,37 +58,37 @@ WASIP1 = {
     "./core/settings": ".",
     ".": "Memory|Writes|Goroutines|Example",
 }
-# The tests of Python that are run for each kind of processor: those that compute. Tests of Go run
-# the table of operations, the fuzzers and the shapes of kernels for each kind by themselves.
+# The Python tests that compute: they run for each instruction set level. Go tests go through the
+# levels themselves, for the table of operations, the fuzzers and the shapes of kernels.
 LEVEL_FILES = (
     "assign", "conv_gradients", "elementwise", "indexing", "instance", "jit", "linalg", "movement",
     "nn", "nn_spatial", "optim", "programs", "reduce", "sequences", "spatial", "variable",
 )  # fmt: skip
-# What `make test-fast` runs of Python: one file for each kind of call, in seconds.
+# The Python tests of `make test-fast`: one file for each kind of call, a few seconds.
 FAST_FILES = (
     "elementwise", "indexing", "jit", "movement", "nn", "optim", "reduce", "table", "tensor",
 )  # fmt: skip
-# The threads of NumPy and PyTorch would spin between the products of tests, for half of the time of
-# the processor.
+# The threads of NumPy and PyTorch would spin between the matrix products of tests, and take half of
+# the processor time.
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-# How many packages go test runs at once: other parts of the suites run beside it.
+# The number of packages that go test runs at once: other parts of suites run concurrently.
 HALF = max(1, (os.cpu_count() or 1) // 2)
-# Each day has each case of the table of operations in one of the bindings. Python has the part 0 on
-# day 0, the others those.
+# Every day each case of the table of operations runs in one of the bindings. On day 0 Python has
+# part 0, and the others have the following parts.
 BINDINGS = 3
 JS_TABLE, R_TABLE = 1, 2
-# In how many days Node runs all files of tests on the WebAssembly module.
+# The number of days in which Node runs all test files on the WebAssembly module.
 WASM_FILES = 3
-# How tests are declared.
+# Patterns of the declarations of tests.
 PYTEST = r"^ *def test_"
 JS_TEST = r"^ *(test|it|someDays)\("
-# Held by who installs tools: two package managers at once get in each other's way.
+# Held while tools are installed: two package managers must not run at once.
 INSTALLING = threading.Lock()
-# Held by who makes what several suites use.
+# Held while something is built that several suites use.
 MAKING = threading.Lock()
 # Browsers, and pages in them, as tests/browser/run.mjs knows them.
 BROWSERS = ("chromium", "chromium-plain", "chromium-webgpu", "firefox", "firefox-webgpu")
-# The kinds of processors by the values of POLY_CPU, the most capable first, and what they need.
+# Instruction set levels (values of POLY_CPU), highest first, with the CPU flags that they need.
 LEVELS = {
     "avx512": "avx512f avx512bw avx512dq avx512vl avx2 fma f16c bmi1 bmi2",
     "avx2": "avx2 fma f16c bmi1 bmi2",
@@ -98,14 +98,14 @@ LEVELS = {
 
 
 def lint_go() -> Tally:
-    """Look at the format of Go's files and let Go look at them; each is one test."""
+    """Run gofmt and go vet; each is one test."""
     # gofmt lists what it would change and still exits with 0.
     total = check("gofmt", ["gofmt", "-l", *tracked("*.go")], silent=True)
     return total + check("go vet", [GO, "vet", NO_PROFILE, "./..."])
 
 
 def lint_go_more() -> Tally:
-    """Run another checker of Go, which looks at the packages of others, too."""
+    """Run staticcheck, which also analyzes the dependencies."""
     staticcheck = [GO, "tool", "-modfile=scripts/lint.mod", "staticcheck", "./..."]
     flags = " ".join([os.environ.get("GOFLAGS", "-buildvcs=false"), NO_PROFILE])
     return check("staticcheck", staticcheck, settings={"GOFLAGS": flags})
@@ -120,7 +120,7 @@ def lint_python() -> Tally:
 
 
 def lint_c() -> Tally:
-    """Let the compilers of C and C++ look at the header and the examples."""
+    """Check the header and the examples with C and C++ compilers."""
     missing = require("gcc", "g++")
     flags = ["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only", "-Iinclude"]
     total = Tally()
@@ -189,7 +189,7 @@ def go_others() -> Tally:
 
 
 def go_race() -> Tally:
-    """Run the tests in which goroutines meet with the race detector, shorter."""
+    """Run the tests of concurrent goroutines with the race detector and -short."""
     total = Tally()
     for package, names in RACE_CHECKED.items():
         total += go_test(["-race", "-short", f"-run={names}", package])
@@ -216,15 +216,15 @@ def run_c() -> Tally:
     missing = require("gcc", "g++", "nm")
     if missing:
         return left_out("c", missing, r"^func Test", "tests/abi/*_test.go")
-    require("valgrind")  # a test looks at memory with it, and is skipped without
+    require("valgrind")  # one test needs it, and is skipped without
     total = go_test([of_today(["tests/abi"], r"Test(?!Main\b)\w+", 2), "./tests/abi"])
     return total + go_test([f"-run={C_TESTS['./tests/table']}", "./tests/table"])
 
 
 def of_today(folders: Iterable[str], names: str, parts: int, *always: str) -> str:
-    """Return go test's option for the tests of packages that this day has, one of so many parts.
+    """Return go test's -run option for today's part of the tests of packages, of so many parts.
 
-    Beside them it has those whose names begin with some text.
+    Tests whose names begin with one of always run every day.
     """
     files = [file for folder in folders for file in sorted((ROOT / folder).glob("*_test.go"))]
     found = re.findall(rf"^func ({names})\(", "\n".join(map(Path.read_text, files)), re.MULTILINE)
@@ -235,10 +235,10 @@ def of_today(folders: Iterable[str], names: str, parts: int, *always: str) -> st
 def go_test(arguments: list[str], settings: Mapping[str, str] = {}) -> Tally:
     """Run `go test` on packages, reporting each as it ends.
 
-    Compilers in tests make much garbage; a heap of four times what lives is collected seldom enough
-    that the tests take a fifth less processor time.
+    Compilers in tests make much garbage; with GOGC=300 (a heap of four times the live data) they
+    take a fifth less processor time.
     """
-    # lint_go vets. Without tables for debuggers linking takes half the time.
+    # -vet=off: lint_go vets. -ldflags=-w: without debug information linking takes half the time.
     options = ["-json", "-timeout=15m", "-vet=off", NO_PROFILE, "-ldflags=-w"]
     command = [GO, "test", *options, *arguments]
     go = GoTally()
@@ -267,20 +267,20 @@ def python_binding() -> Tally:
 
 
 def python_docs_and_tools() -> Tally:
-    """Run the examples in docstrings, the tools' tests and what crosses languages."""
+    """Run the examples in docstrings, the tools' tests and tests across languages."""
     total = pytest("docstrings", ["--doctest-modules", "--pyargs", "polygrad"])
     folders = ["scripts", "tests", "bench", "--ignore=tests/packages", "--ignore=tests/peers"]
     return total + pytest("tools, README, examples", folders)
 
 
 def share(first: int = 0, parts: int = WEEK) -> dict[str, str]:
-    """Return the setting for one of so many parts of tests, on day 0 the first, say."""
+    """Return POLY_PART for today's part of so many parts; first is the part of day 0."""
     day = turn()
     return {"POLY_PART": "0/1" if day is None else f"{(day + first) % parts}/{parts}"}
 
 
 def run_level(level: str) -> Tally:
-    """Run what computes with POLY_CPU set, unless the processor itself is of that kind."""
+    """Run tests with POLY_CPU set to a level, unless it is the processor's own level."""
     if "POLY_CPU" in os.environ:
         why = f"POLY_CPU={os.environ['POLY_CPU']} asks for one of them"
     else:
@@ -288,12 +288,12 @@ def run_level(level: str) -> Tally:
         flags = {flag for line in lines if line.startswith("flags") for flag in line.split()}
         able = [name for name, needs in LEVELS.items() if flags.issuperset(needs.split())]
         if level == able[0]:
-            return Tally()  # the other suites run it
+            return Tally()  # the other suites run at this level
         why = "" if level in able else "this processor does not have it"
     files = [f"bindings/python/tests/test_{name}.py" for name in LEVEL_FILES]
     if why:
         return left_out(level, why, PYTEST, *files)
-    # None on devices that do not ask for the kind of processor.
+    # Without this test: its devices do not depend on the level.
     other = "bindings/python/tests/test_programs.py::test_random_programs_on_other_devices"
     settings = {"POLY_DEVICE": "native", "POLY_CPU": level, **share(list(LEVELS).index(level))}
     return pytest(f"binding, {level}", [*files, f"--deselect={other}"], settings)
@@ -325,7 +325,7 @@ WGPU = "bindings/python/tests/test_wgpu.py"
 
 
 def run_webgpu() -> Tally:
-    """Run what computes through WebGPU, on the processor: wgpu-native over lavapipe."""
+    """Run the tests of WebGPU, on the processor: wgpu-native on lavapipe."""
     packages = ("exec/webgpu", "tests/table", "tests/fuzz", ".", "model")
     go_files = [f"{package}/webgpu_test.go" for package in packages]
     counted = r"^(func Test|def test_)", *go_files, WGPU
@@ -343,10 +343,10 @@ def run_webgpu() -> Tally:
             return left_out("webgpu", why, *counted)
     (driver,) = Path("/usr/share/vulkan/icd.d").glob("lvp_icd*.json")
     settings = {"POLY_WEBGPU": str(library), "VK_ICD_FILENAMES": str(driver)}
-    # The fuzzer and the table have parts of their own.
+    # TestFuzz and TestGo always run: the fuzzer and the table select a part themselves.
     chosen = of_today(packages, r"Test\w*WebGPU\w*", 3, "TestFuzz", "TestGo")
     total = go_test([chosen, *(f"./{package}" for package in packages)], settings)
-    # The table of operations has run in Go. Kernels of GPUs are merged where that pays there.
+    # Without the table of operations, which has run in Go, and counts of kernels: GPUs fuse others.
     names = [*(name for name in FAST_FILES if name != "table"), "variable", "programs"]
     calls = [f"bindings/python/tests/test_{name}.py" for name in names]
     calls += ["tests/test_examples.py::test_gpt2_writes_a_token_in_one_submit"]
@@ -387,7 +387,7 @@ def run_dawn() -> Tally:
 
 
 def run_packages() -> Tally:
-    """Make each package and use it in an empty place."""
+    """Build each package and use it in an empty folder."""
     missing = require("gcc", "g++", "cmake", "pkg-config", "make", "readelf")
     if missing:
         return left_out("packages", missing, PYTEST, "tests/packages/test_*.py")
@@ -400,7 +400,7 @@ def pytest(
     settings: Mapping[str, str] = {},
     python: str = sys.executable,
 ) -> Tally:
-    """Run pytest with environment variables, perhaps one of a part, and count its JUnit file."""
+    """Run pytest with environment variables, which may select a part, and count its JUnit file."""
     command = [python, "-m", "pytest", "-q", *arguments]
     if "POLY_PART" in settings:
         paths = [str(ROOT / "scripts"), *filter(None, [os.environ.get("PYTHONPATH")])]
@@ -420,7 +420,7 @@ def run_js() -> Tally:
 
 
 def wasm_failed() -> Tally | None:
-    """Build the WebAssembly module that ON_WASM names, once; count what is wrong."""
+    """Build the WebAssembly module that ON_WASM names, once; return the failure, if any."""
     with MAKING:
         return _wasm_failed()
 
@@ -440,14 +440,14 @@ def run_js_wasm() -> Tally:
     failed = wasm_failed()
     if failed:
         return failed
-    # What a module does without the engine of a browser; the files beside these run in one.
+    # Today's part of the files; browsers run the files on the module as well.
     return run_node("js-wasm", {**ON_WASM, **share()}, WASM_FILES)
 
 
 def run_node(name: str, settings: Mapping[str, str], parts: int = 1) -> Tally:
-    """Run the tests of the JavaScript binding with Node, or one of so many parts of the files.
+    """Run today's part of the JavaScript binding's test files with Node, of so many parts.
 
-    The table has parts of its own.
+    The table of operations always runs: it selects a part itself.
     """
     unready = js_unready(name, JS_TEST, "bindings/js/test/**/*.test.*js")
     if unready:
@@ -485,7 +485,7 @@ def run_browser(name: str, parts: int = WEEK) -> Tally:
         total.fail(f"make web\n{made.stdout}")
         return total
     command = ["node", str(BROWSER / "run.mjs"), name]
-    # Each browser has another part on the same day.
+    # Different browsers have different parts on the same day.
     settings = share(BROWSERS.index(name), parts)
     return reported(name, command, lambda report: ["--report", str(report)], settings=settings)
 
@@ -506,7 +506,7 @@ def run_site() -> Tally:
 
 
 def run_browser_tools() -> Tally:
-    """Run the tests of what serves pages and of what stands for Node in them."""
+    """Run the tests of the page server and of the replacements for Node in pages."""
     files = "tests/browser/*.test.mjs"
     unready = js_unready("browser tools", JS_TEST, files, "browser")
     if unready:
@@ -521,7 +521,7 @@ def js_unready(
     packages: str = "js",
     tools: tuple[str, ...] = ("node", "npm"),
 ) -> Tally | None:
-    """Make Node, other tools and packages that tests need be there; count what is wrong."""
+    """Install Node, other tools and packages that tests need; return the failure, if any."""
     missing = require(*tools)
     if missing:
         return left_out(name, missing, pattern, files)
@@ -553,13 +553,13 @@ def run_r() -> Tally:
 
 
 def run_r_check() -> Tally:
-    """Let R check the package as CRAN would; warnings and notes beyond R_NOTES fail, too."""
+    """Run R CMD check as CRAN does; warnings and notes other than R_NOTES fail, too."""
     if require("R"):
-        return Tally()  # run_r says so
+        return Tally()  # run_r reports it
     if run([str(BINDING_READY), "r"]).returncode != 0:
-        return Tally()  # that fails there
+        return Tally()  # run_r reports it
     (package,) = R_BUILT.glob("polygrad_*.tar.gz")
-    # The tests were run; CRAN's servers need not be reached; suggested packages may be missing.
+    # run_r runs the tests; CRAN's servers need not be reached; suggested packages may be missing.
     rules = ["_R_CHECK_CRAN_INCOMING_=false", "_R_CHECK_FORCE_SUGGESTS_=false"]
     command = ["env", *rules, "R", "CMD", "check", "--as-cran", "--no-manual", "--no-tests"]
     start = time.monotonic()
@@ -584,7 +584,7 @@ def reported(
     count: Callable[[Path], Tally] = count_junit,
     settings: Mapping[str, str] = {},
 ) -> Tally:
-    """Run a test tool that writes a report, and count that."""
+    """Run a test tool that writes a report, and count the tests in the report."""
     start = time.monotonic()
     with tempfile.TemporaryDirectory() as temporary:
         report = Path(temporary) / "report"
@@ -600,14 +600,14 @@ def reported(
 
 
 def require(*tools: str) -> str:
-    """Make tools be there, installing them where that is possible; say what is missing."""
+    """Install tools where that is possible; return a message about the missing ones."""
     with INSTALLING:
         done = run([str(ROOT / "scripts" / "require.sh"), *tools])
     return "" if done.returncode == 0 else done.stdout.strip()
 
 
 def left_out(name: str, why: str, pattern: str, *files: str) -> Tally:
-    """Count as skipped each test that files declare, by a pattern of its line, and say why."""
+    """Count every test in files as skipped, with the reason; pattern matches its declaration."""
     say(f"skip {name}: {why}")
     total = Tally()
     for path in sorted(path for names in files for path in ROOT.glob(names)):
@@ -621,7 +621,7 @@ def left_out(name: str, why: str, pattern: str, *files: str) -> Tally:
 def run(
     command: list[str], folder: Path = ROOT, settings: Mapping[str, str] = {}
 ) -> subprocess.CompletedProcess[str]:
-    """Run a command; its errors go with its output. A command that is not there fails."""
+    """Run a command with stderr merged into stdout. A missing command counts as failed."""
     environment = {"LANG": "C.UTF-8", **os.environ, **settings}
     try:
         return subprocess.run(
@@ -638,12 +638,12 @@ def run(
 
 
 def say(line: str) -> None:
-    """Print a line of progress at once."""
+    """Print a line of progress, unbuffered."""
     print(line, flush=True)
 
 
 def tracked(pattern: str) -> list[str]:
-    """List the files of the project that match, without what was built."""
+    """List the files of the project that match a pattern, without built ones."""
     return [
         str(path.relative_to(ROOT))
         for path in sorted(ROOT.rglob(pattern))
@@ -657,7 +657,7 @@ def fast_go() -> Tally:
 
 
 def fast_python() -> Tally:
-    """Run a part of the tests of Python, on the processor as it is."""
+    """Run a selection of the Python tests, at the processor's own level."""
     return pytest("quick", [f"bindings/python/tests/test_{name}.py" for name in FAST_FILES])
 
 
@@ -666,7 +666,7 @@ Part = Callable[[], Tally]
 
 @dataclass(frozen=True)
 class Weekly:
-    """A part of a suite that some days of each week run, and who asks for the suite by its name."""
+    """A part of a suite that runs on some days of the week, or if the suite is named."""
 
     name: str
     run: Part
@@ -686,7 +686,7 @@ class Weekly:
 
 @dataclass(frozen=True)
 class Suite:
-    """A suite by the name it has on the command line; its parts may run beside each other."""
+    """A suite; its parts may run concurrently."""
 
     title: str
     parts: tuple[Part, ...]
@@ -702,8 +702,8 @@ def browser_part(name: str) -> Part:
     return functools.partial(run_browser, name)
 
 
-# What starts first: what takes longest, so that no long part is left when all others have ended.
-# Two parts that begin with the same packages of Go would both compile them.
+# Parts to start first, the longest ones, so that no long part remains when all others have ended.
+# Parts that compile the same Go packages are apart: started together, both would compile them.
 FIRST: tuple[Part, ...] = (
     go_computing, run_other_peers, python_binding, run_packages, go_others, run_webgpu, run_site,
     python_docs_and_tools, run_c, lint_go, run_r, run_js,
@@ -737,7 +737,7 @@ SUITES = {
         (lint_go, Weekly("staticcheck", lint_go_more, (3, 6)), lint_python, lint_c, lint_js),
     ),
 }
-# What is run when it is asked for only.
+# Suites that run only if they are named.
 QUICK = {
     "fast-go": Suite("Go, quick", (fast_go,)),
     "fast-python": Suite("Python, quick", (fast_python,)),

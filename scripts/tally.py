@@ -1,4 +1,4 @@
-"""Count tests out of what the test tools write: `go test -json`, JUnit XML, our list for R."""
+"""Count tests in the output of test tools: `go test -json`, JUnit XML, our own list for R."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 @dataclass
 class Tally:
-    """How many tests passed, failed and were skipped, what the failures said, and why not."""
+    """Counts of passed, failed and skipped tests, the failures' output, and reasons for skips."""
 
     passed: int = 0
     failed: int = 0
@@ -31,7 +31,7 @@ class Tally:
         )
 
     def fail(self, message: str) -> None:
-        """Count one failure with what it said."""
+        """Count one failure with its output."""
         self.failed += 1
         self.failures.append(message.rstrip())
 
@@ -51,7 +51,7 @@ class Tally:
 class GoTally:
     """Reads `go test -json` line by line.
 
-    A test with subtests is not counted beside them, except when it fails on its own account.
+    A test with subtests is not counted itself, unless it fails and none of its subtests does.
     A package that fails without a failing test (it did not build, it panicked, it ran out of
     time) counts as one failure.
     """
