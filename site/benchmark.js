@@ -29,7 +29,7 @@ function cell (row, content, kind = 'td') {
 
 const milliseconds = (time) => time === undefined ? '–' : time.toPrecision(3)
 
-/** A bar as long as polygrad's part of the fastest other time; twice that time is the whole width. */
+/** A meter of the ratio of polygrad's time to the fastest other one; its full width is 2. */
 function bar (part) {
   const meter = document.createElement('meter')
   Object.assign(meter, { min: 0, max: 2, low: 1, high: 1, optimum: 0, value: Math.min(2, part), title: part.toFixed(2) })
@@ -51,7 +51,7 @@ function addRow (names, name, { times, problems }) {
   byId('times').append(row)
 }
 
-/** Loads a library, and says whether it is there. */
+/** Loads a library; returns null, or what to tell if that fails. */
 async function tryLoad (name) {
   say(`Loading ${name} …`)
   try {

@@ -1,4 +1,4 @@
-/** A small GPT learns a text, and writes, while you look. */
+/** Trains a small GPT on the characters of a text, and shows samples of what it generates meanwhile. */
 
 import {
   Tensor, TinyJit, AdamW, CosineAnnealingLRWithWarmup, Embedding, LayerNorm, Linear, TransformerBlock, clipGradNorm, compileStep,
@@ -21,7 +21,7 @@ const TICKS = [0, 1, 2, 3, 4]
 const byId = (id) => document.getElementById(id)
 const say = (id, text) => { byId(id).textContent = text }
 
-/** Numbers of characters (batch, length) in, scores of the one after each (batch, length, characters) out. */
+/** A GPT over characters: indices (batch, length) to logits of the next character (batch, length, characters). */
 class CharGPT {
   constructor (characters) {
     this.token = new Embedding(characters, WIDTH)
@@ -37,7 +37,7 @@ class CharGPT {
   }
 }
 
-/** A text without characters that are rare in it, the characters that are left, and its longer words. */
+/** A text without its rare characters, its vocabulary of characters, and its longer words. */
 function prepared (text) {
   const counts = new Map()
   for (const c of text) counts.set(c, (counts.get(c) ?? 0) + 1)
@@ -50,7 +50,7 @@ function prepared (text) {
 
 const wordsOf = (text) => text.toLowerCase().match(/\p{L}{4,}/gu) ?? []
 
-/** What writes: gives the numbers of a text after the prompt. */
+/** A text generator: returns the prompt, continued by LENGTH sampled characters. */
 function writer (model) {
   const scores = new TinyJit((window, row, temperature) => model.forward(window).getitem(0).gather(0, row).div(temperature).softmax(-1))
   return ({ characters, number }, prompt, temperature) => {
@@ -71,11 +71,11 @@ function writer (model) {
   }
 }
 
-let current = 0 // the number of the last training: others end
+let current = 0 // the number of the latest training: older ones stop
 let paused = false
 let goOn = () => {}
 
-/** Lets the browser draw, waits while training is paused, and says whether it goes on. */
+/** Yields to the browser for a frame, waits while training is paused, and returns whether this training is still the latest. */
 async function breath (mine) {
   await new Promise(requestAnimationFrame)
   if (paused) await new Promise((resolve) => { goOn = resolve })

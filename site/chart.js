@@ -15,9 +15,9 @@ function element (name, attributes, text = '') {
 /**
  * Draws curves into an element.
  *
- * @param {Element} parent what it replaces the contents of
+ * @param {Element} parent the element whose contents are replaced
  * @param {object} options label: what the chart shows; curves: arrays of numbers; low, high: the range of the vertical axis; ticks: its
- *   marked values; unit: what the horizontal axis counts; format: a mark as a text
+ *   marked values; unit: the unit of the horizontal axis; format: the label of a tick
  */
 export function draw (parent, { label, curves, low, high, ticks, unit, format = String }) {
   const last = Math.max(1, ...curves.map((curve) => curve.length - 1))

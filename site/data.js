@@ -1,4 +1,4 @@
-/** Groups in a table: k-means, and the principal components. */
+/** Clusters the rows of a table by k-means, and plots them on the first two principal components. */
 
 import { Tensor } from './polygrad.js'
 import { offerDevices } from './device.js'
@@ -16,14 +16,14 @@ const COLORS = [
 const byId = (id) => document.getElementById(id)
 const say = (text) => { byId('state').textContent = text }
 
-/** The cells of a line; separators between quotes are part of a cell. */
+/** The cells of a line of CSV; separators between quotes are part of a cell. */
 function cellsOf (line, separator) {
   const cells = line.match(new RegExp(`("([^"]|"")*"|[^${separator}]*)(${separator}|$)`, 'g')).slice(0, -1)
   if (line.endsWith(separator)) cells.push('')
   return cells.map((cell) => cell.replace(new RegExp(`${separator}$`), '').replace(/^\s*"(.*)"\s*$/, '$1').trim())
 }
 
-/** The columns of a text that are numbers: their names, and the rows of those that have all of them. */
+/** The numeric columns of a CSV text: their names, and the rows without missing values in them. */
 function tableOf (text) {
   const lines = text.split(/\r?\n/).filter((line) => line.trim() !== '')
   const separator = ['\t', ';', ','].find((mark) => lines[0]?.includes(mark)) ?? ','
@@ -38,7 +38,7 @@ function tableOf (text) {
   return { names: numeric.map((i) => names[i]), rows: kept }
 }
 
-/** The rows with columns of mean 0, and of deviation 1 if they are scaled; constant ones are 0. */
+/** The rows with columns of mean 0, and, if scaled, of standard deviation 1; constant columns are 0. */
 function prepared (rows, scaled) {
   const x = new Tensor(Float32Array.from(rows.flat()), { shape: [rows.length, rows[0].length] })
   const centred = x.sub(x.mean(0, true))
@@ -49,11 +49,11 @@ function prepared (rows, scaled) {
 /** The first two principal components of centred rows. */
 function planeOf (x) {
   const covariance = x.T.matmul(x).div(x.shape[0])
-  const [, vectors] = covariance.eigh() // by rising values
+  const [, vectors] = covariance.eigh() // in ascending order of eigenvalues
   return x.matmul(vectors.getitem(':', '-2:').flip(1))
 }
 
-/** Rows to start with, by k-means++ (Arthur and Vassilvitskii, 2007): each is drawn with the square of its distance from those before. */
+/** Initial centres by k-means++ (Arthur and Vassilvitskii, 2007): a row's probability is in proportion to its squared distance to them. */
 function firstCentres (x, k) {
   const rowOf = (i) => x.getitem(`${i}:${i + 1}`)
   const draws = Tensor.rand(k).tolist()
@@ -67,7 +67,7 @@ function firstCentres (x, k) {
   return centres
 }
 
-/** The group of each row, by Lloyd's algorithm. */
+/** The cluster of each row, by Lloyd's algorithm. */
 async function groupsOf (x, k) {
   let centres = firstCentres(x, k)
   let groups = null

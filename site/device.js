@@ -1,11 +1,11 @@
-/** Where a page computes: on the processor, or on the GPU, if the browser has WebGPU. */
+/** The choice of a page's device: the CPU, or the GPU if the browser has WebGPU. */
 
 import { Device } from './polygrad.js'
 
 const KEY = 'polygrad-device' // what the reader chose, for all pages
 const threads = globalThis.crossOriginIsolated ? globalThis.navigator.hardwareConcurrency : 1
 
-/** The name of the GPU, and whether it is worth it: a processor may stand for one. Without a GPU, why there is none. */
+/** { name, isFast } of the GPU, not fast where a software renderer emulates it; { reason } if there is none. */
 async function gpuOf () {
   if (!globalThis.crossOriginIsolated) return { reason: 'a page that is not isolated waits for no GPU' }
   const adapter = await globalThis.navigator.gpu?.requestAdapter({ powerPreference: 'high-performance' }).catch(() => null)
@@ -29,7 +29,7 @@ export async function offerDevices (changed) {
   label.append('on the ', list)
   document.querySelector('.row').append(label, note)
 
-  /** Uses what is chosen; if the GPU does not open, the processor. */
+  /** Makes the chosen device the default, or the CPU if the GPU does not open. */
   const use = async () => {
     note.textContent = ''
     try {

@@ -1,4 +1,4 @@
-/** The front page: a network learns to read digits while you look. */
+/** The front page: trains a network to classify digits, and shows its progress. */
 
 import { Tensor, Conv2d, Linear, Sequential, AdamW, compileStep, getParameters, version } from './polygrad.js'
 import { draw } from './chart.js'
@@ -9,7 +9,7 @@ const EPOCHS = 30
 const PIXELS = 64
 const SIDE = 8
 const LOOKS = 4 // steps between which the browser may draw
-const SHOWN = 12 // misread digits
+const SHOWN = 12 // misclassified digits
 const LOSSES = [0.01, 0.1, 1]
 const show = (id, text) => { document.getElementById(id).textContent = text }
 
@@ -25,7 +25,7 @@ const labelsOf = (digits) => Int32Array.from(digits, ({ label }) => label)
 const tensorsOf = (digits) => [new Tensor(pixelsOf(digits), { shape: [digits.length, PIXELS] }), new Tensor(labelsOf(digits))]
 const shuffled = (digits) => Array.from(Tensor.randperm(digits.length).toArray(), (i) => digits[i])
 
-/** Digits moved by -1, 0 or 1 pixels along both axes. */
+/** Digits shifted at random by -1, 0 or 1 pixels along both axes. */
 function moved (digits) {
   const steps = Tensor.tidy(() => Tensor.randint(2 * digits.length, { low: -1, high: 2 }).toArray().slice())
   return digits.map(({ pixels, label }, n) => {
@@ -36,7 +36,7 @@ function moved (digits) {
   })
 }
 
-/** Shows digits with what was read. */
+/** Shows misclassified digits with their predicted labels. */
 function showMisread (digits, read) {
   const wrong = digits.map((digit, i) => ({ ...digit, read: read[i] })).filter((digit) => digit.read !== digit.label)
   const figures = wrong.slice(0, SHOWN).map(({ pixels, label, read: said }) => {
@@ -56,24 +56,24 @@ function showMisread (digits, read) {
   document.getElementById('misread').replaceChildren(...figures)
 }
 
-let current = 0 // the number of the last training: others end
+let current = 0 // the number of the latest training: older ones stop
 let paused = false
 let goOn = () => {}
-/** Lets the browser draw, waits while training is paused, and says whether it goes on. */
+/** Yields to the browser for a frame, waits while training is paused, and returns whether this training is still the latest. */
 async function breath (mine) {
   await new Promise(requestAnimationFrame)
   if (paused) await new Promise((resolve) => { goOn = resolve })
   return mine === current
 }
 
-/** Shows the loss of the last of some steps, and how many are run in a second. */
+/** Shows the loss of the last of some steps, and the steps per second. */
 function showProgress (loss, steps, milliseconds) {
   const rate = 1000 * steps / milliseconds
   show('loss', loss.toFixed(4))
   show('speed', rate.toFixed(rate < 10 ? 1 : 0))
 }
 
-/** Trains a new network, and gives the part of the test that it reads right; null if another training has begun. */
+/** Trains a new network, and returns its accuracy on the test set; null if another training has begun. */
 async function train (digits, heldBack) {
   const mine = ++current
   const model = new Sequential(
@@ -97,7 +97,7 @@ async function train (digits, heldBack) {
   let steps = 0
   let milliseconds = 0
   for (let epoch = 1; epoch <= EPOCHS; epoch++) {
-    const order = moved(shuffled(digits)) // others each time, so that it does not learn them by heart
+    const order = moved(shuffled(digits)) // augmentation: new random shifts in each epoch, against overfitting
     let start = performance.now()
     for (let at = 0; at + BATCH <= order.length; at += BATCH, steps++) {
       const batch = order.slice(at, at + BATCH)
@@ -107,7 +107,7 @@ async function train (digits, heldBack) {
       })
       step.run()
       if (steps % LOOKS === 0) {
-        const loss = step.lossValue() // a GPU may be behind
+        const loss = step.lossValue() // waits for the GPU
         milliseconds += performance.now() - start
         showProgress(loss, steps + 1, milliseconds)
         if (!await breath(mine)) return null

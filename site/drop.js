@@ -1,8 +1,8 @@
-/** Gives the files that a reader drops on the element "drop", or chooses with the input "file" in it, to a function. */
+/** Calls a function with the files dropped on the element "drop", or chosen with the input "file" in it. */
 export function onFile (take) {
   document.getElementById('file').addEventListener('change', ({ target }) => {
     const files = [...target.files]
-    target.value = '' // the same ones may be chosen again
+    target.value = '' // so that choosing the same files again is a change
     if (files.length > 0) take(files)
   })
   const drop = document.getElementById('drop')

@@ -1,4 +1,4 @@
-/** A language model out of files of the reader goes on from a text. */
+/** Loads a language model from the reader's files, and continues a prompt with it. */
 
 import { generateSteps } from './polygrad.js'
 import { offerDevices } from './device.js'
@@ -8,7 +8,7 @@ import { modelOf } from './models.js'
 const byId = (id) => document.getElementById(id)
 const say = (text) => { byId('state').textContent = text }
 const megabytes = (files) => Math.round(files.reduce((sum, { size }) => sum + size, 0) / 1e6).toLocaleString('en')
-const drawn = () => new Promise((resolve) => setTimeout(resolve)) // also where the page is hidden
+const drawn = () => new Promise((resolve) => setTimeout(resolve)) // not requestAnimationFrame: that stops while the page is hidden
 
 let loaded = null
 let stopped = false
@@ -48,7 +48,7 @@ async function write () {
     let start = performance.now()
     for (const piece of generateSteps(model, prompt, tokens, options)) {
       output.textContent += piece
-      if (count === 0) start = performance.now() // the first one reads the text
+      if (count === 0) start = performance.now() // without the first token, which includes the prefill of the prompt
       say(`${++count} tokens, ${(1000 * (count - 1) / (performance.now() - start)).toFixed(1)} a second`)
       await drawn()
       if (stopped) break

@@ -7,7 +7,7 @@ const MOST = 512 // iterations
 const BETWEEN = 4 // steps between which the picture is drawn
 const START = { x: -0.6, y: 0, width: 3.3 }
 const FACTOR = 3 // of a zoom
-const STEP = 0.15 // of the width that arrows move
+const STEP = 0.15 // by which arrow keys pan, as a fraction of the width
 
 const canvas = document.getElementById('picture')
 const context = canvas.getContext('2d')
@@ -17,12 +17,12 @@ const dtype = 'float64'
 const columns = Tensor.arange(canvas.width, { dtype }).add(0.5).sub(canvas.width / 2).reshape(1, -1).realize()
 const rows = Tensor.arange(canvas.height, { dtype }).add(0.5).sub(canvas.height / 2).reshape(-1, 1).realize()
 
-/** The points of the pixels: centre, and width of a pixel. */
+/** The complex numbers of the pixels, from the centre x + iy and the width of a pixel. */
 const points = new TinyJit((x, y, pixel) => ({
   re: columns.mul(pixel).add(x).expand(SHAPE).contiguous(), im: rows.mul(pixel).add(y).expand(SHAPE).contiguous()
 }))
 
-/** Some iterations of z = z² + c; n counts those before |z| is more than 2. */
+/** UNROLLED iterations of z = z² + c; n is the escape time, the number of iterations with |z| at most 2. */
 const iterate = new TinyJit((re, im, zr, zi, n) => {
   for (let i = 0; i < UNROLLED; i++) {
     const [rr, ii] = [zr.mul(zr), zi.mul(zi)]
@@ -35,7 +35,7 @@ const iterate = new TinyJit((re, im, zr, zi, n) => {
   return { zr, zi, n }
 })
 
-/** The color of a number of iterations, as parts of red, green and blue. */
+/** The color of an escape time, as red, green and blue. */
 function colorOf (n, most) {
   if (n >= most) return [0, 0, 0]
   const t = Math.log2(n + 1) / 9
@@ -55,7 +55,7 @@ function paint (counts, most) {
 }
 
 const view = { ...START }
-let current = 0 // the number of the last picture that was asked for
+let current = 0 // the number of the latest requested picture
 
 async function draw () {
   const mine = ++current
@@ -75,7 +75,7 @@ async function draw () {
     document.getElementById('state').textContent = `${done} iterations of ${count} points in ${Math.round(milliseconds)} ms, ` +
       `width ${view.width.toPrecision(3)}`
     await new Promise(requestAnimationFrame)
-    if (mine !== current) return // another picture is wanted
+    if (mine !== current) return // superseded by a newer request
   }
   document.documentElement.dataset.done = String(mine)
 }

@@ -1,9 +1,9 @@
-/** Language models out of files: GGUF, or Hugging Face's config.json, safetensors and tokenizer.json or a model of SentencePiece. */
+/** Loads language models: GGUF, or Hugging Face's config.json, safetensors, and tokenizer.json or a SentencePiece model. */
 
 import { ggufLoad, loadHfBytes, safetensors } from './polygrad.js'
 import { tokenizers } from './polygrad-loaders.js'
 
-/** What llama.cpp names otherwise than Hugging Face: the keys of the configuration, and tensors. */
+/** llama.cpp's names for Hugging Face's keys of the configuration, and for its tensors. */
 const LLAMA = {
   config: {
     hidden_size: 'embedding_length',
@@ -56,13 +56,13 @@ const GPT2 = {
   },
   block: 'h'
 }
-const CONV1D = /(attn_qkv|attn_output|ffn_up|ffn_down)\.weight/ // of GPT-2: a row for each input
+const CONV1D = /(attn_qkv|attn_output|ffn_up|ffn_down)\.weight/ // of GPT-2, whose Conv1D weights are (in, out)
 const FAMILIES = { gpt2: GPT2, llama: LLAMA, qwen2: LLAMA, qwen3: LLAMA }
 
-/** A tensor of a GGUF file as the family's own files have it. */
+/** A tensor of a GGUF file in the layout of Hugging Face's files. */
 function laidOut (architecture, name, tensor, config) {
   if (architecture === 'gpt2') return CONV1D.test(name) ? tensor.transpose(0, 1) : tensor
-  // llama.cpp keeps the two halves of rotated pairs beside each other.
+  // llama.cpp interleaves the halves that a rotary embedding pairs; Hugging Face keeps them apart.
   const heads = { attn_q: config.num_attention_heads, attn_k: config.num_key_value_heads }[/\.(attn_[qk])\./.exec(name)?.[1]]
   if (architecture !== 'llama' || heads === undefined) return tensor
   return tensor.reshape(heads, tensor.shape[0] / heads / 2, 2, -1).transpose(1, 2).reshape(tensor.shape)
@@ -92,7 +92,7 @@ function ofGgufFile (bytes, dtype) {
   return { config: JSON.stringify(config), files, end: metadata['tokenizer.ggml.eos_token_id'] }
 }
 
-/** The model in files, what turns texts into its tokens, and the number of the token that ends a text; options as of loadHfBytes. */
+/** The model in files, its tokenizer, and the id of its end-of-text token; options are those of loadHfBytes. */
 export async function modelOf (files, options) {
   const bytesOf = async (file) => new Uint8Array(await file.arrayBuffer())
   const named = (test) => files.filter(({ name }) => test.test(name))

@@ -1,9 +1,9 @@
-/** The playground: runs a program of the reader, and shows how the tensor that it exports is computed. */
+/** The playground: runs the reader's program, and shows the kernels of the tensor that it exports. */
 
 import * as polygrad from './polygrad.js'
 import { offerDevices } from './device.js'
 
-const RUNS = 20 // of each kernel, for its time
+const RUNS = 20 // of each kernel when it is timed
 const EXAMPLES = {
   'Softmax of rows': `const x = Tensor.randn(256, 64).realize()
 const y = x.softmax(1)
@@ -52,7 +52,7 @@ function print (...values) {
   byId('output').textContent += `${values.map(textOf).join(' ')}\n`
 }
 
-/** Runs a program as a module, and gives what it exports. */
+/** Runs a program as a module, and returns its exports. */
 async function resultOf (code) {
   globalThis.print = print
   const text = `import * as polygrad from ${JSON.stringify(PACKAGE)}; const { ${NAMES} } = polygrad; ${code}`
@@ -64,7 +64,7 @@ async function resultOf (code) {
   }
 }
 
-/** Shows how something is computed. */
+/** Shows the graph, the kernels and their times. */
 function showComputed (what) {
   const profile = polygrad.viz.profile(what, { runs: RUNS })
   byId('times').textContent = profile.text

@@ -1,4 +1,4 @@
-/** Search in pictures by words: two networks learn from drawn shapes, and rank drawn pictures and the reader's. */
+/** Text-to-image search: a dual encoder learns from drawn shapes, and ranks drawn pictures and the reader's. */
 
 import { Tensor, AdamW, Conv2d, CosineAnnealingLRWithWarmup, Embedding, Linear, compileStep, getParameters } from './polygrad.js'
 import { offerDevices } from './device.js'
@@ -24,7 +24,7 @@ const SHAPES = {
   star: (context, r) => polygon(context, r, 10, 0.42)
 }
 const WORDS = [...Object.keys(COLORS), ...Object.keys(SHAPES)]
-const NOTHING = WORDS.length // the number of the word that is none
+const NOTHING = WORDS.length // the padding index: no word
 const CAPTIONS = Object.keys(COLORS).flatMap((color) => Object.keys(SHAPES).map((shape) => [color, shape]))
 const byId = (id) => document.getElementById(id)
 const show = (id, text) => { byId(id).textContent = text }
@@ -45,11 +45,11 @@ function blank () {
   return { canvas, context: canvas.getContext('2d', { willReadFrequently: true }) }
 }
 
-/** A drawn picture: a shape of a color, anywhere and turned, before a ground of another color. */
+/** A drawn picture: a shape in a color, at a random position and angle, on a background of another color. */
 function drawn ([color, shape], { canvas, context } = blank()) {
   const ground = one(Object.values(COLORS).filter((other) => other !== COLORS[color]).concat([[128, 128, 128], [200, 200, 200]]))
   context.resetTransform()
-  context.fillStyle = css(ground.map((part) => 0.6 * part + 80), 25) // paler than shapes are
+  context.fillStyle = css(ground.map((part) => 0.6 * part + 80), 25) // paler than the shapes
   context.fillRect(0, 0, SIDE, SIDE)
   const r = between(9, 14)
   context.translate(between(r, SIDE - r), between(r, SIDE - r))
@@ -62,7 +62,7 @@ function drawn ([color, shape], { canvas, context } = blank()) {
   return { canvas, context, words: [color, shape] }
 }
 
-/** The pixels of pictures, from -1 to 1, by channels. */
+/** The pixels of pictures, scaled to -1 .. 1, channels first. */
 function pixelsOf (pictures) {
   const values = new Float32Array(pictures.length * PIXELS)
   pictures.forEach(({ context }, n) => {
@@ -72,7 +72,7 @@ function pixelsOf (pictures) {
   return new Tensor(values, { shape: [pictures.length, 3, SIDE, SIDE] })
 }
 
-/** Captions as numbers of words, two each. */
+/** Captions as word indices, two each, padded by NOTHING. */
 function numbersOf (captions) {
   const numbers = captions.flatMap((words) => [0, 1].map((i) => words[i] === undefined ? NOTHING : WORDS.indexOf(words[i])))
   return new Tensor(Int32Array.from(numbers), { shape: [captions.length, 2] })
@@ -81,7 +81,7 @@ function numbersOf (captions) {
 const fits = (words, caption) => caption.every((word) => words.includes(word))
 const unit = (x) => x.div(x.square().sum(-1, true).add(1e-6).sqrt())
 
-/** Directions of pictures and of captions, and how surely two of them belong together. */
+/** A dual encoder, as in CLIP: unit embeddings of pictures and captions, and the logits of their match. */
 class Model {
   constructor () {
     this.first = new Conv2d(3, 16, 3, { stride: 2, padding: 1 })
@@ -107,14 +107,14 @@ class Model {
   }
 }
 
-/** A caption for a lesson: both words, or one of them. */
+/** A caption for a training example: both words, or one of them. */
 const captionOf = ([color, shape]) => one([[color, shape], [color, shape], [color], [shape]])
 
 let model = null
 let pictures = [] // to search in
-let current = 0 // the number of the last training: others end
+let current = 0 // the number of the latest training: older ones stop
 
-/** How surely pictures belong to each caption: rows of pictures. */
+/** The matching scores, a row for each picture and a column for each caption. */
 const scoresOf = (chosen, captions) => Tensor.tidy(() => model.forward(pixelsOf(chosen), numbersOf(captions)).tolist())
 
 function search () {
@@ -135,7 +135,7 @@ function search () {
   }))
 }
 
-/** In which part of the captions the first drawn picture that is found fits. */
+/** The top-1 accuracy of the search on drawn pictures: the fraction of captions whose best picture matches. */
 function rightOnes () {
   const chosen = pictures.filter(({ words }) => words !== undefined)
   const scores = scoresOf(chosen, CAPTIONS)
@@ -195,7 +195,7 @@ async function begin () {
   }
 }
 
-/** A picture of the reader: its middle, as large as fits. */
+/** A picture of the reader, cropped to its largest centred square. */
 async function pictureOf (file) {
   const image = await createImageBitmap(file)
   const { canvas, context } = blank()
