@@ -1,4 +1,4 @@
-// What pages have in the place of Node's assert says the same of all pairs of values.
+// The assert shim of pages agrees with Node's assert on all pairs of values.
 
 import test from 'node:test'
 import assert from 'node:assert'

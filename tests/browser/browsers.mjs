@@ -4,13 +4,13 @@ import fs from 'node:fs'
 import path from 'node:path'
 import puppeteer from 'puppeteer-core'
 
-// In Firefox timers of a page behind another one wait for a second, or more if the page computes much.
+// Firefox throttles the timers of background pages to one second, and more under load; these preferences turn that off.
 const TIMERS = { 'dom.timeout.enable_budget_timer_throttling': false, 'dom.min_background_timeout_value_without_budget_throttling': 4 }
 
 export const BROWSERS = {
   chromium: { browser: 'chrome', names: ['chromium'], isolated: true, args: ['--no-sandbox'] },
   'chromium-plain': { browser: 'chrome', names: ['chromium'], isolated: false, args: ['--no-sandbox'] },
-  // WebGPU on the processor, by SwiftShader.
+  // WebGPU on the CPU, by SwiftShader.
   'chromium-webgpu': {
     browser: 'chrome',
     names: ['chromium'],
@@ -20,7 +20,7 @@ export const BROWSERS = {
     only: ['programs.test.js', 'table.test.js', 'webgpu.test.mjs']
   },
   firefox: { browser: 'firefox', names: ['firefox-esr', 'firefox'], isolated: true, args: [], preferences: TIMERS },
-  // WebGPU in Firefox, by lavapipe. On Linux it is behind preferences.
+  // WebGPU in Firefox on the CPU, by lavapipe. On Linux preferences must enable it.
   'firefox-webgpu': {
     browser: 'firefox',
     names: ['firefox-esr', 'firefox'],
@@ -38,7 +38,7 @@ export const BROWSERS = {
   }
 }
 
-/** The program of a browser. */
+/** The path of the first executable of these names in PATH. */
 function programOf (names) {
   const places = names.flatMap((name) => process.env.PATH.split(path.delimiter).map((folder) => path.join(folder, name)))
   const found = places.find((place) => fs.existsSync(place))
@@ -46,13 +46,13 @@ function programOf (names) {
   return found
 }
 
-/** Starts a browser by its name here, with options of Puppeteer. */
+/** Launches a browser by its key in BROWSERS, with options of Puppeteer. */
 export function launch (name, options = {}) {
   const { browser, names, args, preferences } = BROWSERS[name]
   return puppeteer.launch({ browser, executablePath: programOf(names), headless: true, args, extraPrefsFirefox: preferences, ...options })
 }
 
-/** A new page. Firefox may lose one while another one closes. */
+/** A new page. Firefox may fail to open one while another one closes, so it is retried. */
 export async function openPage (launched, attempts = 5) {
   try {
     return await launched.newPage()

@@ -1,16 +1,16 @@
-/** Which files of tests a browser runs on which day, and what stands for Node's modules in them. */
+/** Which test files a browser runs on which day, and the shims of Node's modules. */
 
 import { BROWSERS } from './browsers.mjs'
 
 const WHOLE = 'chromium' // the browser that runs most files
 
-// The files that do not write into the memory of tensors: where it is not shared, JavaScript has copies.
+// The files that do not write into tensor memory: without shared memory, typed arrays of tensors are copies.
 const COPIED = [
   'gradients.test.js', 'memory.test.js', 'ops.test.js', 'page.test.mjs', 'programs.test.js', 'remote.test.js', 'table.test.js',
   'views.test.js'
 ]
 
-// The files whose tests have parts: they always run.
+// The files whose tests have subtests, of which each day runs a part: they always run.
 const PARTED = ['programs.test.js', 'table.test.js']
 
 // The files about what differs between browsers.
@@ -27,14 +27,14 @@ export const SHIMS = {
   'node:util': 'inspect.mjs'
 }
 
-/** On how many of so many days a browser runs a file. */
+/** On how many days of a cycle a browser runs a file. */
 function daysOf (name, file, days) {
   if (PARTED.includes(file)) return days
   if (DIFFERENT.includes(file)) return name === WHOLE ? days : 2
   return name === WHOLE ? 3 : 1
 }
 
-/** The files of tests that a browser runs: all of those for it, or those of one part of several. */
+/** The test files that a browser runs: all that apply to it, or those of part `part` of `parts`. */
 export function filesFor (name, files, part, parts) {
   const { isolated, only } = BROWSERS[name]
   const found = files.filter((file) => only?.includes(file) ?? (isolated ? !OF_GPU.includes(file) : COPIED.includes(file)))

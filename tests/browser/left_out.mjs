@@ -1,4 +1,4 @@
-/** Tests of the package that no browser runs, and why. */
+/** Tests of the package that are skipped in browsers, with the reasons. */
 
 const PROGRAMS = 'it starts programs of Node'
 const FILES = 'it reads files by their names, which a page has not'

@@ -5,8 +5,8 @@
  *
  * BROWSER is one of chromium, chromium-plain (a page that is not isolated: no shared memory), chromium-webgpu (whose device is webgpu),
  * firefox and firefox-webgpu; FILE a file of bindings/js/test, or of only, which has tests that Node does not run. Without names it is all
- * of them. With POLY_PART=2/7, as make test sets it, it is the third of seven parts of tests that have parts, which are the table of
- * operations and the small programs, and those of the other files that files.mjs says.
+ * of them. With POLY_PART=2/7, as make test sets it, it runs every seventh subtest, from the third on, of files with subtests (the table of
+ * operations and the small programs), and of the other files those that files.mjs selects.
  * The package is that of build/js (make web).
  */
 
@@ -26,9 +26,9 @@ const ROOT = path.join(HERE, '..', '..')
 const FOLDERS = [path.join(ROOT, 'bindings', 'js', 'test'), path.join(HERE, 'only')]
 const PACKAGE = '/build/js/polygrad.js'
 const REMOTE = '/build/js/polygrad-remote.js'
-const PATIENCE = 60_000 // milliseconds without a word of a page
+const PATIENCE = 60_000 // milliseconds without a message of a page, after which it counts as hung
 
-/** Lets the tests import what stands for Node's modules, and the package as the page has it. */
+/** A plugin of esbuild: resolves Node's modules to shims, and the package to its build for pages. */
 const inPage = {
   name: 'page',
   setup ({ onResolve, onLoad }) {
@@ -38,18 +38,18 @@ const inPage = {
     onResolve({ filter: /^(node:|koffi$)/ }, ({ path: name }) => {
       return name in SHIMS ? { path: path.join(HERE, 'page', SHIMS[name]) } : { path: name, namespace: 'absent' }
     })
-    // Tests that need other modules are left out.
+    // Modules without a shim are empty: the tests that need them are skipped.
     onLoad({ filter: /.*/, namespace: 'absent' }, () => ({ contents: 'module.exports = {}' }))
   }
 }
 
-/** The files of tests by their names, with their places. */
+/** The paths of the test files by name. */
 function known () {
   const all = FOLDERS.flatMap((folder) => fs.readdirSync(folder).map((file) => [file, path.join(folder, file)]))
   return new Map(all.filter(([file]) => /\.test\.m?js$/.test(file) && !(file in leftOutFiles)))
 }
 
-/** Makes a module of each file of tests in a folder. */
+/** Bundles each test file into a module in a folder. */
 async function bundleTests (places, folder) {
   const entry = (file) => `import ${JSON.stringify(places.get(file))}
 export { run } from ${JSON.stringify(path.join(HERE, 'page', 'test.mjs'))}`
@@ -71,7 +71,7 @@ export { run } from ${JSON.stringify(path.join(HERE, 'page', 'test.mjs'))}`
   })
 }
 
-/** Opens a page with a file of tests, and gives its results when all have ended, or when nothing comes any more. */
+/** Runs a test file in a page, and resolves to its results when all tests have ended, the page breaks or a timeout expires. */
 function runFile (page, { url, ...choices }, folder, file) {
   const bundle = `/${path.relative(ROOT, folder)}/${file.replace(/\.mjs$/, '.js')}`
   const query = new URLSearchParams({ ...choices, file: bundle, leftOut: JSON.stringify(leftOutTests[file] ?? {}) })
@@ -102,7 +102,7 @@ function runFile (page, { url, ...choices }, folder, file) {
       else end()
     })
     page.on('pageerror', (error) => {
-      // Firefox tells of what the policy refuses as of an error, too; who tried it got one.
+      // Firefox reports violations of the policy as page errors, too; the code that caused one has got its own exception.
       if (!/Content-Security-Policy/.test(error.message)) broken(`${error.stack ?? error}`)
     })
     page.on('error', (error) => broken(`the page is gone: ${error.message}`))
@@ -111,18 +111,18 @@ function runFile (page, { url, ...choices }, folder, file) {
   })
 }
 
-/** Runs files of tests in a browser, some side by side. */
+/** Runs test files in a browser, up to two at a time. */
 async function runBrowser (name, files, folder, offset, every) {
   const { isolated, settings = {} } = BROWSERS[name]
   const server = await serve(ROOT, { isolated })
   const launched = await launch(name)
   const all = new Map()
   const left = [...files]
-  // Pages of one site share a thread in Firefox: a file that computes for long would keep the other one from its turns.
+  // In Firefox pages of one site share a process and its main thread, and would block each other: each worker has its own subdomain.
   const work = async (_, number) => {
     const url = server.url.replace('localhost', `page${number}.localhost`)
     for (let file; (file = left.shift()) !== undefined;) {
-      const page = await openPage(launched) // in Firefox a page that is isolated goes nowhere else
+      const page = await openPage(launched) // in Firefox a cross-origin isolated page cannot navigate on
       const start = performance.now()
       const results = await runFile(page, { url, isolated, every, offset, settings: JSON.stringify(settings) }, folder, file)
       const failed = results.filter(({ error }) => error !== null)
@@ -144,7 +144,7 @@ async function runBrowser (name, files, folder, offset, every) {
 
 const escaped = (text) => text.replace(/[\0-\x08\x0b-\x1f]/g, '?').replace(/[&<>"\n]/g, (c) => `&#${c.charCodeAt(0)};`)
 
-/** Results as a report of JUnit. */
+/** The results as a JUnit report. */
 function junit (browsers) {
   const cases = []
   for (const [name, files] of browsers) {

@@ -1,4 +1,4 @@
-// The server of pages: headers, ranges, compressed files, and nothing outside of its folder.
+// The server of pages: headers, ranges, compressed files, and no access outside its folder.
 
 import test from 'node:test'
 import assert from 'node:assert'
@@ -20,7 +20,7 @@ fs.writeFileSync(path.join(folder, 'empty.js'), '')
 fs.writeFileSync(path.join(folder, 'sub', 'index.html'), 'page')
 test.after(() => fs.rmSync(above, { recursive: true }))
 
-/** The answer to a request, sent as it is. */
+/** The response to a request whose path is sent unnormalised. */
 async function ask (at, headers = {}, options = {}, method = 'GET') {
   const server = await serve(folder, options)
   try {

@@ -1,5 +1,5 @@
 /**
- * Opens a page in headless Chromium and prints what its scripts write to the console, until it is done:
+ * Opens a page in headless Chromium and prints its console messages until it is done:
  *
  *     node tests/browser/show.mjs FOLDER PAGE [--plain] [--seconds 300] [--size 1280x900] [--screenshot FILE.png]
  *
@@ -31,7 +31,7 @@ const name = values.plain ? 'chromium-plain' : 'chromium'
 const server = await serve(folder, { isolated: BROWSERS[name].isolated })
 const browser = await launch(name)
 let failed = false
-let printed // when all messages are
+let printed // a promise: resolves when all messages are printed
 try {
   const page = await openPage(browser)
   await page.setViewport({ width, height })

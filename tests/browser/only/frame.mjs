@@ -2,7 +2,7 @@ import { Tensor } from '/build/js/polygrad.js'
 
 parent.postMessage(new Tensor([1, 2, 3]).add(new Tensor([4, 5, 6])).tolist())
 
-/** Works on until the page is gone. */
+/** Keeps computing until the page is closed. */
 function work (x) {
   const next = x.mul(x).add(0.5).mod(1).realize()
   setTimeout(work, 0, next)

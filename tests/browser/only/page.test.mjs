@@ -1,4 +1,4 @@
-// What only a page has: its policy, isolation, and files from its server.
+// What only pages have: Content-Security-Policy, cross-origin isolation, and files from the server.
 
 import test from 'node:test'
 import assert from 'node:assert'
@@ -77,7 +77,7 @@ test('what needs folders says what to do instead', async () => {
   await assert.rejects(downloadHf('me/mine'), (e) => e instanceof PolygradError && /give them to loadHfBytes/.test(e.message))
 })
 
-/** Imports the package once more, with what a test puts in the place of functions of the page. */
+/** Imports a fresh instance of the package while some globals of the page are replaced by mocks. */
 async function importing (name, changes, parent = globalThis) {
   const kept = Object.keys(changes).map((key) => [key, parent[key]])
   Object.assign(parent, changes)
@@ -88,7 +88,7 @@ async function importing (name, changes, parent = globalThis) {
   }
 }
 
-/** The package does not load with an answer of the server, and says why. */
+/** Asserts that loading the package fails with a message of this pattern for an answer of the server. */
 async function refusal (name, answer, pattern) {
   await assert.rejects(importing(name, { fetch: async () => answer() }), (error) => {
     assert.match(error.message, /^http:.*polygrad.wasm cannot be loaded: /)
@@ -111,7 +111,7 @@ test('a browser that gives a page no shared memory', async () => {
   const x = new T([[1, 2], [3, 4]])
   assert.deepStrictEqual(x.matmul(x).tolist(), [[7, 10], [15, 22]])
   x.data[0] = 100
-  assert.deepStrictEqual(x.tolist(), [[1, 2], [3, 4]]) // what is read is a copy
+  assert.deepStrictEqual(x.tolist(), [[1, 2], [3, 4]]) // x.data is a copy
 })
 
 test('a module that is not there', async () => {
@@ -135,13 +135,13 @@ test('a module from another server, where POLYGRAD_WASM says', async () => {
   assert.deepStrictEqual(new here.Tensor([1, 2]).add(1).tolist(), [2, 3])
 })
 
-/** A fetch to which the deferred parts of the module do not come. */
+/** A fetch that fails for the deferred parts of the module. */
 const withoutDeferred = (fetch) => async (url, options) => {
   if (/-(deferred|models)\.wasm/.test(url)) throw new TypeError('Failed to fetch')
   return fetch(url, options)
 }
 
-/** Requests that wait, counted; what they send may fail. */
+/** A subclass of XMLHttpRequest that records its URLs, and the list of them; send mocks the sending. */
 function counting (send) {
   const requests = []
   class Counted extends XMLHttpRequest {
@@ -159,7 +159,7 @@ test('training needs the first part of the module only; a call that needs more l
   const { requests, Counted } = counting()
   const { XMLHttpRequest, POLYGRAD } = globalThis
   globalThis.XMLHttpRequest = Counted
-  POLYGRAD.GOGC = '100000' // Go's collector does what is up to chance: it moves a stack that waits, for example
+  POLYGRAD.GOGC = '100000' // without Go's garbage collector, whose timing is random: it may move a waiting stack, for example
   try {
     const library = await importing('deferred', { fetch: withoutDeferred(fetch) })
     for (const [batch, ...widths] of [[5, 8, 16, 3], [128, 784, 512, 256, 10]]) {
@@ -211,7 +211,7 @@ test('calls of other tasks while a call loads a deferred part, which Firefox run
       }
     }
   })
-  for (let i = 0; i < 20_000; i++) new library.Tensor([i]).add(1) // garbage, of which other tasks tell
+  for (let i = 0; i < 20_000; i++) new library.Tensor([i]).add(1) // garbage, whose finalizers run in other tasks
   globalThis.XMLHttpRequest = Counted
   try {
     port2.postMessage(null)
@@ -229,7 +229,7 @@ test('a deferred part that does not come', async () => {
   const { XMLHttpRequest } = globalThis
   const { Counted } = counting(() => { throw new Error('Failed to load') })
   let error = null
-  for (let i = 0; i < 3 && error === null; i++) { // the collector of Go may have asked for the part before, by chance
+  for (let i = 0; i < 3 && error === null; i++) { // Go's garbage collector may by chance have loaded the part already
     const library = await importing(`undeferred${i}`, { fetch: withoutDeferred(fetch) })
     globalThis.XMLHttpRequest = Counted
     try {

@@ -1,4 +1,4 @@
-// The device webgpu of a page.
+// The device webgpu in pages.
 
 import test from 'node:test'
 import assert from 'node:assert'
@@ -90,7 +90,7 @@ test('a page trains on the digits', async () => {
   assert.ok(right > 0.85, `${right} of the digits are read right`)
 })
 
-/** The package once more, with a GPU on the thread of the page. */
+/** A fresh instance of the package, with its GPUDevice on the page's main thread. */
 async function onThisThread (name) {
   const other = await import(`${PACKAGE}?${name}`)
   const adapter = await globalThis.navigator.gpu.requestAdapter()
@@ -106,7 +106,7 @@ test('on a device of the program results come by await', async () => {
   const y = x.matmul(x).realize()
   assert.throws(() => y.tolist(), /results come later here, and are waited for by await: toArrayAsync\(\)/)
   assert.deepStrictEqual(await y.tolistAsync(), [[7, 10], [15, 22]])
-  assert.deepStrictEqual(y.tolist(), [[7, 10], [15, 22]]) // it is there now
+  assert.deepStrictEqual(y.tolist(), [[7, 10], [15, 22]]) // it has been read back by now
   assert.deepStrictEqual(await y.transpose().tolistAsync(), [[7, 15], [10, 22]])
   assert.deepStrictEqual(await y.getitem(0).tolistAsync(), [7, 10])
   assert.strictEqual(await y.sum().itemAsync(), 54)
@@ -131,7 +131,7 @@ test('on a device of the program results come by await', async () => {
   assert.deepStrictEqual(y.tolist(), [[7, 10], [15, 22]])
 })
 
-/** What a program reads of a GPUBuffer. */
+/** The contents of a GPUBuffer, read back by a staging buffer. */
 async function contents (device, buffer, bytes) {
   const { GPUBufferUsage, GPUMapMode } = globalThis
   const read = device.createBuffer({ size: bytes, usage: GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST })
@@ -147,7 +147,7 @@ test('buffers are shared with the program', async () => {
   D.default = 'webgpu'
   const { STORAGE, COPY_SRC, COPY_DST } = globalThis.GPUBufferUsage
   const many = 40_000
-  for (const n of [3, many]) { // part of a larger buffer at first, and one of its own
+  for (const n of [3, many]) { // suballocated from a larger buffer at first, then in one of its own
     const x = T.arange(n).cast('float32').mul(2).realize()
     const buffer = x.gpuBuffer()
     assert.ok(buffer instanceof globalThis.GPUBuffer && buffer.size >= 4 * n)
@@ -159,14 +159,14 @@ test('buffers are shared with the program', async () => {
     assert.deepStrictEqual(await same.getitem({ stop: 3 }).add(1).tolistAsync(), [1, 3, 5])
     device.queue.writeBuffer(buffer, 0, Float32Array.of(7))
     assert.deepStrictEqual(await x.getitem({ stop: 3 }).add(1).tolistAsync(), [8, 3, 5])
-    for (const first of [7, 8, 9]) { // what has been read may have been written since
+    for (const first of [7, 8, 9]) { // a read must not return stale values after a write
       device.queue.writeBuffer(buffer, 0, Float32Array.of(first))
       const reads = await Promise.all([x.toArrayAsync(), x.toArrayAsync(), same.toArrayAsync()])
       for (const read of reads) assert.deepStrictEqual(read.slice(0, 3), Float32Array.of(first, 2, 4))
     }
     device.queue.writeBuffer(buffer, 0, Float32Array.of(7))
     x.dispose()
-    assert.deepStrictEqual([...(await contents(device, buffer, 12))], [7, 2, 4]) // it is the program's
+    assert.deepStrictEqual([...(await contents(device, buffer, 12))], [7, 2, 4]) // the buffer belongs to the caller, and outlives x
   }
   const own = device.createBuffer({ size: 1024, usage: STORAGE | COPY_SRC | COPY_DST })
   device.queue.writeBuffer(own, 256, Int32Array.of(1, 2, 3))
@@ -228,7 +228,7 @@ test('a lost device is an error, and another one is opened', async () => {
   })
   step.run()
   assert.strictEqual(step.lossValue(), 6)
-  assert.deepStrictEqual(w.tolist(), [2, 4]) // the host has it
+  assert.deepStrictEqual(w.tolist(), [2, 4]) // the host's copy is up to date
   const only = first.add(1).realize()
   const known = first.add(2)
   assert.deepStrictEqual(known.tolist(), [3, 4, 5])

@@ -1,4 +1,4 @@
-/** What tests take from node:assert. */
+/** A shim of node:assert. */
 
 import { inspect } from './inspect.mjs'
 
@@ -26,7 +26,7 @@ const isObject = (value) => typeof value === 'object' && value !== null
 const bytesOf = (view) => new Uint8Array(view.buffer, view.byteOffset, view.byteLength)
 const tagOf = (value) => Object.prototype.toString.call(value)
 
-/** Whether two values are equal in types, prototypes, own properties and elements; -0 is not 0, and NaN is NaN. */
+/** Deep strict equality: of types, prototypes, own properties and elements, with Object.is for primitives. */
 function equal (a, b, seen = new Map()) {
   if (Object.is(a, b)) return true
   if (!isObject(a) || !isObject(b)) return false
@@ -57,7 +57,7 @@ function equal (a, b, seen = new Map()) {
   return keys.every((key) => Object.prototype.propertyIsEnumerable.call(b, key) && equal(a[key], b[key], seen))
 }
 
-/** Throws unless an error is what was expected: a class, a pattern of its text, a function, or an object of properties. */
+/** Throws unless an error matches what was expected: a class, a pattern of its text, a predicate, or an object of properties. */
 function checkError (error, expected, message) {
   if (expected === undefined || typeof expected === 'string') return
   if (expected instanceof RegExp) {

@@ -1,11 +1,11 @@
-/** What tests take from node:fs: files of the checkout, which the server of the tests has. */
+/** A shim of node:fs: reads files of the checkout from the tests' server. */
 
 import { Buffer } from 'buffer'
 
 function readFileSync (file, encoding) {
   const request = new XMLHttpRequest()
   request.open('GET', file, false)
-  request.overrideMimeType('text/plain; charset=x-user-defined') // byte by byte
+  request.overrideMimeType('text/plain; charset=x-user-defined') // one character per byte
   request.send()
   if (request.status !== 200) throw new Error(`no such file: ${file}`)
   const bytes = Buffer.from(request.responseText, 'latin1')

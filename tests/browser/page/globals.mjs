@@ -1,10 +1,10 @@
-/** What is there in Node without an import. */
+/** Shims of Node's globals. */
 
 import { Buffer } from 'buffer'
 
 export { Buffer }
 
-// Node's takes any bytes.
+// Node's equals accepts any Uint8Array.
 const { equals } = Buffer.prototype
 Buffer.prototype.equals = function (bytes) {
   return equals.call(this, Buffer.from(bytes))
@@ -16,13 +16,13 @@ export const process = {
   env: Object.assign(globalThis.POLYGRAD ??= {}, { POLYGRAD_ENGINE: 'wasm' }),
   platform: 'browser',
 
-  /** Calls something at the next event of a name. */
+  /** Calls a listener at the next event of a name. */
   once (name, listener) {
     listeners.set(name, listener)
   }
 }
 
-// The package warns on the console.
+// The package's warnings go to the console: they become events of process.
 const { warn } = console
 console.warn = (text) => {
   warn.call(console, text)

@@ -1,4 +1,4 @@
-/** What tests take from node:util: a value as a text. */
+/** A shim of node:util: inspect. */
 
 const custom = Symbol.for('nodejs.util.inspect.custom')
 const OPTIONS = { depth: 2, breakLength: 80 }
@@ -11,7 +11,7 @@ function entriesOf (value, level) {
     .map((key) => `${typeof key === 'symbol' ? `[${String(key)}]` : /^\w+$/.test(key) ? key : JSON.stringify(key)}: ${level(value[key])}`)
 }
 
-/** A value as a text, with its own one where it has that. */
+/** A value as a text, by its own method nodejs.util.inspect.custom if it has one. */
 export function inspect (value, given = {}) {
   const options = { ...OPTIONS, ...given }
   const at = (item, depth, above) => {

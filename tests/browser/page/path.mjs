@@ -1,4 +1,4 @@
-/** What tests take from node:path. */
+/** A shim of node:path. */
 
 function join (...parts) {
   const whole = []

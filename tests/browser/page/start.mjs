@@ -1,4 +1,4 @@
-/** Runs the file of tests that the address names. */
+/** Runs the test file that the query of the URL names. */
 
 import { tell, textOf } from './tell.mjs'
 

@@ -1,9 +1,9 @@
-/** Tells the driver what happened, as one line of the console. */
+/** Sends an event to the driver as a line of JSON on the console. */
 export function tell (event) {
   console.debug(`#${JSON.stringify(event)}`)
 }
 
-/** What was thrown, with the places; Firefox does not put the message before them. */
+/** An error with its stack; Firefox's stacks lack the message, which is put first. */
 export function textOf (thrown) {
   if (!(thrown instanceof Error)) return String(thrown)
   const message = `${thrown.name}: ${thrown.message}`

@@ -1,13 +1,13 @@
-/** What tests take from node:test: they run one after the other, and each tells its result on the console. */
+/** A shim of node:test: tests run sequentially, and each reports its result on the console. */
 
 import { tell, textOf } from './tell.mjs'
 
 const query = new URLSearchParams(location.search)
-// Of the parts of a test one in so many is run, and which one.
+// Of the subtests of a test those whose index is offset modulo every are run.
 const [every, offset] = ['every', 'offset'].map((name) => Number(query.get(name)))
 const registered = []
 
-/** What a test gets: it may have parts, and things to do when it has ended. */
+/** The context of a test, with its subtests and its hooks after the end. */
 class Context {
   constructor (name) {
     this.name = name
@@ -26,7 +26,7 @@ class Context {
   }
 }
 
-/** Runs a test, which counts unless its parts do; gives whether all went well. */
+/** Runs a test, and returns whether it and its subtests passed; a test with subtests is itself reported only if it throws. */
 async function once (name, fn) {
   const context = new Context(name)
   const start = performance.now()
@@ -53,7 +53,7 @@ export default function test (name, ...rest) {
   if (rest.length === 1 || !rest[0].skip) registered.push([name, rest.at(-1)])
 }
 
-/** Runs the tests that were registered; those in an object of names and reasons are left out, and must be there. */
+/** Runs the registered tests but those in leftOut (name: reason); a name there without a test is a failure. */
 export async function run (leftOut) {
   const missing = new Set(Object.keys(leftOut))
   for (const [name, fn] of registered) {

@@ -1,4 +1,4 @@
-/** A small model of the LLaMA family with random weights, as files of Hugging Face and as a GGUF file, and what it writes. */
+/** A tiny LLaMA with random weights, as files of Hugging Face and as a GGUF file, and the texts that it generates. */
 
 import { createRequire } from 'node:module'
 
@@ -9,7 +9,7 @@ const { tokenizers: { Tokenizer } } = require('../../../bindings/js/lib/loaders'
 const [WIDTH, INNER, HEADS, KV_HEADS, HEAD, LAYERS] = [16, 24, 2, 1, 8, 2]
 const END = '<|end|>'
 
-/** Tokens of bytes, two that are merged ones, and the end. */
+/** A byte-level BPE vocabulary: the bytes, two merges, and the end-of-text token. */
 function vocabulary () {
   const printable = (byte) => (byte > 32 && byte < 127) || (byte > 160 && byte !== 173)
   let next = 256
@@ -40,7 +40,7 @@ const tokenizer = {
   added_tokens: [{ content: END, id: tokens.indexOf(END), special: true }]
 }
 
-// The tensors by their names in both kinds of files, and their shapes.
+// The names of the tensors in both formats, and their shapes.
 const block = (i) => [
   ['input_layernorm', 'attn_norm', [WIDTH]],
   ['post_attention_layernorm', 'ffn_norm', [WIDTH]],
@@ -60,7 +60,7 @@ const TENSORS = [
 ]
 
 /**
- * The bytes of a GGUF file (https://github.com/ggml-org/ggml/blob/master/docs/gguf.md): texts, numbers and lists of them, and tensors of
+ * The bytes of a GGUF file (https://github.com/ggml-org/ggml/blob/master/docs/gguf.md): metadata (strings, numbers, arrays), and tensors of
  * float32.
  */
 function gguf (metadata, tensors) {
@@ -110,8 +110,8 @@ function gguf (metadata, tensors) {
 }
 
 /**
- * A unigram model of SentencePiece (its sentencepiece_model.proto) with as many pieces as the vocabulary: what is unknown, the beginning,
- * the end, some words, and letters.
+ * A unigram model of SentencePiece (its sentencepiece_model.proto) with as many pieces as the vocabulary: unknown, beginning of sentence,
+ * end of sentence, some words, and letters.
  */
 function sentencePiece () {
   const words = ['<unk>', '<s>', '</s>', '▁', '▁the', '▁other', 'th', 'er', 'the']
@@ -125,12 +125,12 @@ function sentencePiece () {
   }))
 }
 
-/** The files by name, and the texts that the model makes of a prompt with the tokens of each kind of tokenizer. */
+/** The files by name, and the model's continuations of a prompt with each kind of tokenizer. */
 export function tinyModel (prompt, length) {
   Tensor.manualSeed(3)
   const made = TENSORS.map(([ours, theirs, shape]) => ({ ours, theirs, shape, tensor: Tensor.randn(shape).mul(0.6).realize() }))
   const weights = safetensors.encode(Object.fromEntries(made.map(({ ours, tensor }) => [`${ours}.weight`, tensor])))
-  // llama.cpp puts the two halves of rotated pairs beside each other.
+  // llama.cpp interleaves the halves that a rotary embedding pairs.
   const heads = { attn_q: HEADS, attn_k: KV_HEADS }
   const tensors = made.map(({ theirs, shape, tensor }) => {
     const n = heads[theirs.split('.').at(-1)]

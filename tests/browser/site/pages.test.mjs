@@ -1,4 +1,4 @@
-// The pages of the site in Chromium: each loads without an error, and does what it is for; on a screen, and on a phone.
+// The pages of the site in Chromium: each loads without errors and works, at the sizes of a desktop and of a phone.
 
 import test from 'node:test'
 import assert from 'node:assert'
@@ -27,8 +27,8 @@ test.after(async () => {
 })
 
 /**
- * Opens a page of the site, lets a function work on it, and looks that no error was told but expected ones, that the keyboard reaches its
- * links first, and that what it shows then fits a phone.
+ * Opens a page of the site, runs a function on it, and asserts that it reported only expected errors, that Tab first reaches its links,
+ * and that its contents are then no wider than a phone.
  */
 async function visit (name, work, { expected = null, of = browser } = {}) {
   const page = await openPage(of)
@@ -53,7 +53,7 @@ async function visit (name, work, { expected = null, of = browser } = {}) {
   }
 }
 
-// With POLY_PART=1/3, as make test sets it, each third page is tried, from the second on.
+// With POLY_PART=1/3, as make test sets it, every third page is tested, from the second on.
 const [part, parts] = (process.env.POLY_PART ?? '0/1').split('/').map(Number)
 let number = 0
 const someDays = (name, work) => { if (number++ % parts === part) test(name, work) }
@@ -68,7 +68,7 @@ const pixelsOf = (page, selector) => page.$eval(selector, (canvas) => {
 
 someDays('the front page learns to read digits, again and with a pause', async () => {
   await visit('', async (page) => {
-    await until(page, "parseInt(document.getElementById('epoch').textContent) >= 2") // a busy page shows not each epoch
+    await until(page, "parseInt(document.getElementById('epoch').textContent) >= 2") // a busy page may skip epochs
     await page.click('#pause')
     await new Promise((resolve) => setTimeout(resolve, 500))
     const paused = await textOf(page, '#epoch')
@@ -105,7 +105,7 @@ someDays('the playground runs programs, and shows their kernels', async () => {
       await until(page, "!document.getElementById('run').disabled")
       await page.$eval('#state', (state) => { state.textContent = '' })
       await page.select('#example', example)
-      if (example === examples[0]) await page.click('#run') // it was chosen already
+      if (example === examples[0]) await page.click('#run') // selected already
       await until(page, "/Done|failed/.test(document.getElementById('state').textContent)")
       assert.match(await textOf(page, '#state'), /Done/, example)
     }
@@ -219,7 +219,7 @@ someDays('words find drawn pictures, and pictures of the reader', async () => {
   })
 })
 
-/** Gives the page a file of three groups. */
+/** Uploads a CSV file of three clusters to the page. */
 async function findThreeGroups (page) {
   const file = path.join(PICTURES, 'three.csv')
   const near = (x, y, name) => Array.from({ length: 20 }, (_, i) => `${x + i % 5 / 10},"${y + i % 3 / 10}",${name}`)
@@ -277,7 +277,7 @@ someDays('other libraries are asked for by a click only, and polygrad is timed w
   }, { expected: /Failed to load resource|Access-Control-Allow-Origin/ })
 })
 
-/** The same for a page on the GPU, which is chosen once the processor has done enough. */
+/** As visit, on the GPU, which is selected once the page has done enough on the CPU. */
 const visitOnGpu = (name, work, enough = done) => visit(name, async (page) => {
   await until(page, "document.getElementById('device')?.disabled === false")
   const chosen = () => page.$eval('#device', ({ selectedOptions: [option] }) => option.textContent)
@@ -292,8 +292,8 @@ const visitOnGpu = (name, work, enough = done) => visit(name, async (page) => {
 }, { of: withGpu })
 
 someDays('the front page learns on the GPU', async () => {
-  // A page that waits for what stands for a GPU answers between many steps only: it pauses itself when its loss has been above that of
-  // the network that the processor trained, and then was less.
+  // A page on the software GPU is responsive only every many steps, so an observer in the page pauses it: once the loss was above that of
+  // the network trained on the CPU, which shows the restart, and has then decreased.
   const begun = async (page) => {
     await until(page, "parseInt(document.getElementById('epoch').textContent) >= 4")
     await page.$eval('#loss', (element) => {
