@@ -1,7 +1,7 @@
 /**
- * What is timed: programs over the operations that the adapters of all libraries have, the shapes of their inputs, and the goal: the
- * greatest part of the fastest peer's time. Inputs are random numbers below `range`; those from `parameters` on are weights. A case with
- * `train` is a training step: SGD on these weights, the program is the loss.
+ * The cases: programs over the operations that the adapters of all libraries have, the shapes of their inputs, and the goal, the
+ * maximum ratio to the fastest peer's time. Inputs are random numbers below `range`; those from `parameters` on are weights. A case with
+ * `train` is a training step: SGD on these weights, where the program is the loss.
  */
 
 const LAYERS = [784, 512, 256, 10]
@@ -15,7 +15,7 @@ const matmul = (o, a, b) => o.matmul(a, b)
 const square = (n) => ({ name: `matmul ${n}`, goal: 0.8, inputs: [[n, n], [n, n]], flops: 2 * n ** 3, program: matmul })
 const unary = (name) => ({ name: `${name} of 1e6`, goal: 0.4, inputs: [[MILLION]], range: 4, program: (o, x) => o[name](x) })
 
-// Of the products: the step has those of the gradients of weights, and of inputs but the first.
+// Of the matrix products: a step adds those of the gradients of weights, and of inputs but the first layer's.
 const FORWARD_FLOPS = LAYERS.slice(1).reduce((sum, size, i) => sum + 2 * BATCH * LAYERS[i] * size, 0)
 const STEP_FLOPS = 3 * FORWARD_FLOPS - 2 * BATCH * LAYERS[0] * LAYERS[1]
 
@@ -46,7 +46,7 @@ export const CASES = [
   { name: 'MLP training step, batch 128', goal: 0.6, inputs: [[BATCH, 784], [BATCH, 10], ...WEIGHTS], parameters: 2, range: 0.1,
     flops: STEP_FLOPS, train: true, program: (o, x, y, ...weights) => o.crossEntropy(mlp(o, x, ...weights), y) }
 ]
-export const RATE = 0.01 // of training steps
+export const RATE = 0.01 // the learning rate
 export const [FORWARD, STEP] = CASES.slice(-2)
 
 /** Random numbers of a shape, the same in each page. */
@@ -61,7 +61,7 @@ export function randomOf (shape, seed, range = 1) {
 
 export const inputsOf = ({ inputs, range }) => inputs.map((shape, i) => ({ shape, values: randomOf(shape, i + 1, range) }))
 
-/** How far values are from those of polygrad, in parts of what float32 explains: 1 and more is a difference. */
+/** The largest error against the results of polygrad in units of the tolerance for float32: 1 or more is a mismatch. */
 export function distance (results, expected) {
   let most = 0
   results.forEach((values, k) => {
@@ -69,7 +69,7 @@ export function distance (results, expected) {
     if (values.length !== expected[k].length) most = Infinity
     expected[k].forEach((want, i) => {
       const far = Math.abs(values[i] - want) / (1e-4 * Math.abs(want) + 2e-5 * great)
-      if (!(far <= most)) most = far // NaN counts
+      if (!(far <= most)) most = far // also if it is NaN
     })
   })
   return most

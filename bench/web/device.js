@@ -1,4 +1,4 @@
-/** A GPUDevice of the page with all that its adapter can. */
+/** A GPUDevice with the adapter's highest limits, and with f16 and subgroups if it has them. */
 
 const LIMITS = [
   'maxBufferSize', 'maxStorageBufferBindingSize', 'maxStorageBuffersPerShaderStage', 'maxComputeWorkgroupStorageSize',

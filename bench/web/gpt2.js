@@ -1,10 +1,10 @@
-/** GPT-2 of 124M parameters with random weights: its configuration, its weights by name, and its graph of ONNX with a cache. */
+/** GPT-2 of 124M parameters with random weights: its configuration, its weights by name, and its ONNX graph with a KV cache. */
 
 import { randomOf } from './cases.js'
 
 const WIDTH = 768
 const LAYERS = 12
-const SPREAD = 0.035 // uniform: a deviation of 0.02
+const SPREAD = 0.035 // half the width of the uniform distribution, whose standard deviation is 0.02
 export const HEADS = 12
 export const CONFIG = {
   model_type: 'gpt2', vocab_size: 50257, n_embd: WIDTH, n_head: HEADS, n_layer: LAYERS, n_positions: 1024, layer_norm_epsilon: 1e-5
@@ -23,7 +23,7 @@ const SHAPES = [
   ...Array.from({ length: LAYERS }, (_, i) => layer(`h.${i}`)).flat(), ...norm('ln_f')
 ]
 
-/** The weights by name, one after the other. */
+/** Yields the weights with their names, one at a time. */
 export function * weights () {
   for (const [i, [name, shape]] of SHAPES.entries()) {
     const values = /ln_.*weight/.test(name) ? new Float32Array(WIDTH).fill(1) : randomOf(shape, i + 1, SPREAD)
@@ -31,7 +31,7 @@ export function * weights () {
   }
 }
 
-/** The weights as a file of safetensors: the length of a header in JSON, the header, the values. */
+/** The weights as a safetensors file: the length of the JSON header, the header, the values. */
 export function safetensors () {
   let at = 0
   const header = Object.fromEntries(SHAPES.map(([name, shape]) => {
@@ -50,7 +50,7 @@ export function safetensors () {
 
 export const past = (i) => [`key${i}`, `value${i}`]
 
-/** One token after others: ids and position (1, 1), keys and values of each layer; gives the logits, and the longer keys and values. */
+/** The graph of a decoding step: ids and position (1, 1), and each layer's KV cache, to the logits and the extended caches. */
 export function graphOf (graph) {
   const weight = Object.fromEntries(Array.from(weights(), ({ name, shape, values }) => [name, graph.constant(values, shape)]))
   const linear = (x, name) => graph.add(graph.matmul(x, weight[`${name}.weight`]), weight[`${name}.bias`])

@@ -1,6 +1,6 @@
 /**
- * The page of the benchmark on WebGPU, for a machine with a GPU, too: it times the same programs by polygrad, jax-js and TensorFlow.js on
- * their devices webgpu, by turns, and counts what a run asks of the GPU.
+ * The page of the benchmark on WebGPU, also for a machine with a GPU: it times the same programs in polygrad, jax-js and TensorFlow.js on
+ * their WebGPU backends, interleaved, and counts the dispatches, submits and other calls of a run.
  */
 
 /* global GPUComputePassEncoder, GPUDevice, GPUQueue */
@@ -9,9 +9,9 @@ import { CASES, RATE, distance, inputsOf } from './cases.js'
 import { openDevice } from './device.js'
 import { peakOf } from './peak.js'
 
-// The others take long on a processor.
+// The cases that are fast enough on a software GPU.
 const SHORT = ['matmul 512', 'gelu of 1e6', 'sum of 1e6', 'MLP forward, batch 128', 'MLP training step, batch 128']
-const ONLY = new URLSearchParams(location.search).get('only') // a part of the names of cases
+const ONLY = new URLSearchParams(location.search).get('only') // selects the cases whose names contain it
 const TURNS = 5
 const TURN = 100 // milliseconds
 
@@ -43,7 +43,7 @@ const LOADERS = {
   }
 }
 
-/** A case in a library; null if it has no such operation. */
+/** Prepares a case in a library; null if that lacks an operation. */
 async function prepare (library, found, inputs) {
   try {
     return await library.prepare({ ...found, rate: RATE }, inputs)
@@ -53,7 +53,7 @@ async function prepare (library, found, inputs) {
   }
 }
 
-/** One case: for each library the least mean time of a turn, the time of the first run, and counts of one run. */
+/** Measures a case: for each library the minimum over turns of the mean time, the time of the first run, and the calls of one run. */
 async function measure (found, loaded) {
   const inputs = inputsOf(found)
   const prepared = {}

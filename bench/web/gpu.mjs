@@ -3,8 +3,8 @@
  *
  *     node bench/web/gpu.mjs [--only PART] [--write bench/WEBGPU.md] [--serve]
  *
- * runs it in headless Chromium, on the processor (SwiftShader): cases that are short there, or those with PART in their names. With
- * --serve it serves the page to a browser of this machine, whose GPU it then shows. The peers are installed from npm into
+ * runs it in headless Chromium, on the CPU (SwiftShader): the cases that are fast there, or those with PART in their names. With
+ * --serve it serves the page to a browser of this machine, to measure its GPU. The peers are installed from npm into
  * build/bench-web; the package of polygrad is that of build/js (make web).
  */
 

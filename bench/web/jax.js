@@ -1,4 +1,4 @@
-/** jax-js on its device for processors. A function takes the references that it is given, so each use of an array takes one more. */
+/** jax-js on its CPU backend. A function consumes the references to its arguments, so every further use of an array takes a new one. */
 
 import { blockUntilReady, defaultDevice, getWebGPUDevice, grad, init, jit, lax, nn, numpy as np } from '@jax-js/jax'
 
@@ -31,7 +31,7 @@ export async function load () {
   defaultDevice('wasm')
 }
 
-/** Lets it compute on the GPU, and gives its device. */
+/** Selects the WebGPU backend, and returns its GPUDevice. */
 export async function loadGpu () {
   await init('webgpu')
   defaultDevice('webgpu')

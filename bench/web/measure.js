@@ -1,11 +1,11 @@
-/** Times cases in several libraries by turns. */
+/** Times cases in several libraries, interleaved. */
 
 import { CASES, RATE, distance, inputsOf } from './cases.js'
 
 const TURNS = 7
 const TURN = 40 // milliseconds of a turn, at least one run
-const WARM = 300 // milliseconds of runs before: the engine compiles what runs often once more
-const LONG = 400 // milliseconds: what takes more has less turns
+const WARM = 300 // milliseconds of warm-up: the engine recompiles hot code with its optimizing compiler
+const LONG = 400 // milliseconds: slower cases get fewer turns
 const LOADERS = {
   polygrad: () => import('./polygrad.js'),
   async 'polygrad, WebGPU' () {
@@ -19,13 +19,13 @@ const LOADERS = {
 }
 export const loaded = {}
 
-/** Loads a library; places: where its files are. */
+/** Loads a library; places: the URLs of its files. */
 export async function load (name, threads, places) {
   loaded[name] ??= await LOADERS[name]()
   await loaded[name].load(threads, places)
 }
 
-/** The mean time of runs, in milliseconds: processor time of the page's thread where the driver has a clock of it. */
+/** The mean time of a run in milliseconds: CPU time of the page's main thread if the driver provides that clock, otherwise wall time. */
 async function turn (run, least = TURN) {
   const clock = globalThis.processorTime ?? (async () => performance.now())
   const before = await clock()
@@ -39,13 +39,13 @@ async function turn (run, least = TURN) {
   return (await clock() - before) / n
 }
 
-/** Times runs of several libraries by turns: the least of each. */
+/** Times runs of several libraries, interleaved; returns the minimum of each. */
 export async function byTurns (runs) {
   const least = {}
   let rounds = TURNS
   for (let round = 0; round <= rounds; round++) {
     for (const [name, run] of Object.entries(runs)) {
-      await new Promise((resolve) => setTimeout(resolve, 10)) // threads of others go to sleep
+      await new Promise((resolve) => setTimeout(resolve, 10)) // until the previous library's spinning threads sleep
       const took = await turn(run, round > 0 ? TURN : WARM)
       if (took > LONG) rounds = 3
       if (round > 0) least[name] = Math.min(took, least[name] ?? Infinity)
@@ -54,7 +54,7 @@ export async function byTurns (runs) {
   return least
 }
 
-/** A case in all libraries: their times in milliseconds, or why there is none. */
+/** Measures a case in all libraries: { times } in milliseconds, and { problems } of those without one. */
 export async function measure (name) {
   const found = CASES.find((one) => one.name === name)
   const inputs = inputsOf(found)

@@ -1,4 +1,4 @@
-/** onnxruntime-web on its device for processors. It takes its inputs from JavaScript, and gives results to it: both are copied. */
+/** onnxruntime-web on its CPU backend (wasm). Inputs and results are copied between JavaScript and its memory. */
 
 import * as ort from 'onnxruntime-web/wasm'
 import { CONFIG, HEADS, PROMPT, graphOf, past } from './gpt2.js'
@@ -32,7 +32,7 @@ export async function gpt2 () {
   let graph = new Graph()
   const names = graphOf(graph)
   const session = await sessionOf(graph.model([names.logits, ...names.kept]))
-  graph = null // and its copy of the weights
+  graph = null // frees its copy of the weights
   const empty = () => new ort.Tensor('float32', new Float32Array(0), [1, HEADS, 0, CONFIG.n_embd / HEADS])
   const number = (value) => new ort.Tensor('int64', BigInt64Array.of(BigInt(value)), [1, 1])
   let cache = names.kept.map(empty)

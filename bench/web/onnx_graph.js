@@ -1,4 +1,4 @@
-/** Graphs of ONNX (onnx.proto, https://github.com/onnx/onnx), written as the bytes of a model. */
+/** Builds ONNX graphs, and encodes them as protobuf (onnx.proto, https://github.com/onnx/onnx). */
 
 const FLOAT = 1
 const INT64 = 7
@@ -14,7 +14,7 @@ function varint (value) {
   }
 }
 
-// A message is a list of parts; its length is known without joining them, so that weights are copied once.
+// A message is a list of chunks, whose length is known without concatenating them: weights are copied only once.
 const sizeOf = (parts) => parts.reduce((sum, part) => sum + part.length, 0)
 const int = (field, value) => [varint(field << 3), varint(value)]
 const bytes = (field, value) => [varint(field << 3 | 2), varint(value.length), value]
@@ -42,7 +42,7 @@ export class Graph {
     this.count = 0
   }
 
-  /** Adds an operation, and gives the names of its results. */
+  /** Adds a node, and returns the names of its outputs. */
   nodes (type, inputs, attributes = {}, results = 1) {
     const names = Array.from({ length: results }, () => `v${this.count++}`)
     const given = Object.entries(attributes).flatMap(([name, value]) => attribute(name, value))
@@ -55,13 +55,13 @@ export class Graph {
     return this.nodes(type, inputs, attributes)[0]
   }
 
-  /** An input; sizes that are names may differ from run to run. */
+  /** Adds an input; sizes that are names are symbolic dimensions. */
   input (name, shape, type = 'float32') {
     this.parts.push(...info(11, name, shape, type === 'int64' ? INT64 : FLOAT))
     return name
   }
 
-  /** A tensor of the model: a Float32Array, or a BigInt64Array. */
+  /** Adds an initializer from a Float32Array or a BigInt64Array. */
   constant (values, shape = [values.length]) {
     const name = `v${this.count++}`
     const type = values instanceof BigInt64Array ? INT64 : FLOAT
@@ -74,7 +74,7 @@ export class Graph {
     return this.constant(BigInt64Array.from(values, BigInt))
   }
 
-  /** The model with the results of these names. */
+  /** The encoded model, with these names as its outputs. */
   model (results) {
     const outputs = results.flatMap((name) => message(12, [...string(1, name), ...message(2, message(1, int(1, FLOAT)))]))
     const parts = [

@@ -1,11 +1,11 @@
-/** The page of the benchmark: the driver calls these functions. */
+/** The page of the benchmark; the driver calls these functions. */
 
 import { FORWARD, RATE, STEP, inputsOf } from './cases.js'
 import { byTurns, load, loaded, measure } from './measure.js'
 
 const TOKENS = 24
 
-/** Adds 10 elements and reads the sum: the least time of each library, in milliseconds. */
+/** Eagerly adds two arrays of 10 elements and reads the result: the minimum time of each library, in milliseconds. */
 async function addAndRead () {
   const values = Float32Array.from({ length: 10 }, (_, i) => i)
   const runs = {}
@@ -18,7 +18,7 @@ async function addAndRead () {
   return byTurns(runs)
 }
 
-/** What a visitor waits for, in a fresh page: the library, then the first result of the forward pass or of a training step. */
+/** The latency of a cold start, in a fresh page: loading the library, then the first result of the forward pass or training step. */
 async function visit (name, threads, what) {
   const found = what === 'step' ? STEP : FORWARD
   const inputs = inputsOf(found)
@@ -31,7 +31,7 @@ async function visit (name, threads, what) {
   return { ready: ready - start, first: performance.now() - ready }
 }
 
-/** GPT-2 writes: milliseconds until it is there, tokens a second by the fastest half of them, the tokens and the last logits. */
+/** Generates with GPT-2: milliseconds of loading, tokens per second over the faster half, the tokens, and the logits after the prompt. */
 async function write (name, threads) {
   await load(name, threads)
   const start = performance.now()

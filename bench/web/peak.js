@@ -1,12 +1,12 @@
-/** What an adapter reaches at most, measured: multiply-adds of float32, and bytes of memory. */
+/** Measures the peak throughput of a GPU: FMAs of float32, and memory bandwidth. */
 
 /* global GPUBufferUsage */
 
 const WORKGROUP = 256
 const GROUPS = 2048
-const CHAINS = 8 // of multiply-adds that do not wait for each other
-const BYTES = 1 << 26 // that are copied
-const LEAST = 50 // milliseconds of a run that is timed
+const CHAINS = 8 // independent chains of FMAs in a thread, to hide their latency
+const BYTES = 1 << 26 // copied by a launch
+const LEAST = 50 // milliseconds of a timed run, at least
 const RUNS = 5
 
 const names = Array.from({ length: CHAINS }, (_, i) => `x${i}`)
@@ -28,7 +28,7 @@ const COPY = `
 @compute @workgroup_size(${WORKGROUP})
 fn main(@builtin(global_invocation_id) id: vec3<u32>) { out[id.x] = source[id.x]; }`
 
-/** A function that launches a shader on two buffers so often, and gives the milliseconds until all is done. */
+/** A function that dispatches a shader a number of times, and resolves to the milliseconds until all are complete. */
 function timed (device, code, buffers, groups) {
   const module = device.createShaderModule({ code })
   const pipeline = device.createComputePipeline({ layout: 'auto', compute: { module, entryPoint: 'main' } })
@@ -48,7 +48,7 @@ function timed (device, code, buffers, groups) {
   }
 }
 
-/** The most of what a launch does in a millisecond. */
+/** The peak rate of work, the amount done by one launch, per millisecond. */
 async function most (run, work) {
   let launches = 1
   while (await run(launches) < LEAST && launches < 1 << 12) launches *= 2
@@ -57,7 +57,7 @@ async function most (run, work) {
   return work * launches / least
 }
 
-/** GFLOP/s, and GB/s that are read and written. */
+/** The peak in GFLOP/s, and in GB/s of reads and writes together. */
 export async function peakOf (device) {
   const usage = GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_DST
   const buffers = [BYTES, BYTES, 16].map((size) => device.createBuffer({ size, usage }))

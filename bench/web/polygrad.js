@@ -1,4 +1,4 @@
-/** polygrad, as a page has it. */
+/** The adapter of polygrad, as it is built for pages. */
 
 import { Device, Generator, SGD, Tensor, TinyJit, compileStep, loadHfBytes } from '/polygrad.js'
 import { CONFIG, PROMPT, ROOM, safetensors } from './gpt2.js'
@@ -22,7 +22,7 @@ const o = {
   crossEntropy: (x, y) => x.logSoftmax(-1).mul(y).sum(-1).mean().neg()
 }
 
-let gpu // the GPUDevice that onGpu computes on
+let gpu // the GPUDevice of onGpu
 
 const tensorOf = ({ values, shape }, options) => new Tensor(values, { shape, ...options }).realize()
 
@@ -51,7 +51,7 @@ export function prepare ({ program, train, parameters, rate }, inputs, device) {
   return { run: () => step.run(), outputs, close: () => {} }
 }
 
-/** The same on a GPUDevice, whose runs end when it has done them. */
+/** The same adapter on a GPUDevice; a run resolves when the GPU has completed it. */
 export const onGpu = {
   async load (device) {
     gpu = device

@@ -1,7 +1,7 @@
-/** The results as a page of Markdown. */
+/** Formats the results as a page of Markdown. */
 
 const LIBRARIES = ['polygrad', 'jax-js', 'onnxruntime-web', 'tfjs']
-const GOALS = { add: 0.008, step: 85, writing: 0.8 } // milliseconds; the part of the peer's time for a token
+const GOALS = { add: 0.008, step: 85, writing: 0.8 } // milliseconds; writing: the ratio to the peer's time per token
 
 const milliseconds = (time) => time === undefined || !Number.isFinite(time) ? '–' : time < 0.1 ? time.toFixed(4) : time.toPrecision(3)
 const kilobytes = (bytes) => Math.round(bytes / 1024).toLocaleString('en')
@@ -9,7 +9,7 @@ const row = (cells) => `| ${cells.join(' | ')} |`
 const table = (head, rows) => [row(head), row(head.map(() => '---')), ...rows.map(row)].join('\n')
 const met = (value, goal) => value <= goal ? 'met' : '**missed**'
 
-/** The cells of times of the libraries, polygrad's part of the fastest peer's, and whether that meets the goal. */
+/** The cells of a row: the times of the libraries, the ratio of polygrad's to the fastest peer's, and whether it meets the goal. */
 function compared (times, goal) {
   const best = Math.min(...LIBRARIES.slice(1).map((name) => times[name] ?? Infinity))
   const part = times.polygrad / best
@@ -58,7 +58,7 @@ function problemsOf (times) {
   return told.length > 0 ? `\n\nNot timed:\n\n${told.join('\n')}` : ''
 }
 
-/** The page; versions has the browser's first. */
+/** The page; the first of versions is the browser's. */
 export function pageOf ({ cases, times, writing, visits, sizes, versions, processor }) {
   return `# In the browser
 

@@ -3,8 +3,8 @@
  *
  *     node bench/web/run.mjs [--write bench/WEB.md] [--only TEXT]
  *
- * All are in one page, and run by turns; the least time of each counts, with one thread its processor time. The peers are installed
- * from npm into build/bench-web; the package of polygrad is that of build/js (make web). Results are compared whole. It fails when
+ * All run interleaved in one page; results are minimum times: CPU time with one thread, otherwise wall time. The peers are installed
+ * from npm into build/bench-web; the package of polygrad is that of build/js (make web). Results are compared in full. It fails when
  * libraries compute different values.
  */
 
@@ -31,7 +31,7 @@ const LIBRARIES = ['polygrad', 'jax-js', 'onnxruntime-web', 'tfjs']
 const VISITS = 5
 const PATIENCE = 600_000 // milliseconds
 
-// What a page loads of each beside its JavaScript, from where, and the module that has its adapter.
+// The files that each library loads beside the bundle, their folder, and the chunk with its adapter.
 const FILES = {
   polygrad: { from: path.join(ROOT, 'build', 'js'), to: '',
     files: ['polygrad.js', 'polygrad.wasm', 'polygrad-deferred.wasm', 'polygrad-models.wasm', 'polygrad-worker.js'] },
@@ -42,10 +42,10 @@ const FILES = {
     files: ['tfjs-backend-wasm-threaded-simd.wasm', 'tfjs-backend-wasm-simd.wasm'] }
 }
 
-// What a visitor does not load, or not before the page works.
+// Files that are not loaded, or only lazily: they do not count in the sizes.
 const LATER = ['polygrad-deferred.wasm', 'polygrad-models.wasm', 'tfjs-backend-wasm-simd.wasm']
 
-/** Installs the peers, and gives their versions. */
+/** Installs the peers, and returns their versions. */
 function install () {
   fs.mkdirSync(BUILT, { recursive: true })
   fs.writeFileSync(path.join(BUILT, 'package.json'), '{"private": true, "type": "module"}\n')
@@ -57,7 +57,7 @@ function install () {
   })
 }
 
-/** Puts the page together, and gives the files that a visitor of each library loads. */
+/** Bundles the page, and returns for each library the files that a first visit loads. */
 async function assemble () {
   fs.rmSync(SITE, { recursive: true, force: true })
   const { metafile } = await build({
@@ -95,7 +95,7 @@ async function assemble () {
   return sent
 }
 
-/** Sizes of what a visitor loads, in bytes. */
+/** The download sizes of a first visit in bytes: raw, gzip and brotli. */
 function sizesOf (sent) {
   const sum = (files, of) => files.reduce((all, file) => all + of(fs.readFileSync(file)).length, 0)
   return Object.fromEntries(Object.entries(sent).map(([name, files]) => {
@@ -104,7 +104,7 @@ function sizesOf (sent) {
   }))
 }
 
-/** The processor time of the threads on which pages run, in milliseconds. */
+/** A clock of the CPU time of the renderers' main threads, in milliseconds. */
 function processorTime (browser) {
   const childrenOf = (pid) => fs.readdirSync(`/proc/${pid}/task`).flatMap((thread) => {
     return fs.readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8').match(/\d+/g) ?? []
@@ -115,7 +115,7 @@ function processorTime (browser) {
   return () => pages.reduce((sum, pid) => sum + nanoseconds(pid), 0) / 1e6
 }
 
-/** Opens the page in a context of its own, without anything kept from others. */
+/** Opens the page in a new browser context, with an empty cache. */
 async function open (browser, url) {
   const context = await browser.createBrowserContext()
   const page = await openPage(context)
@@ -126,7 +126,7 @@ async function open (browser, url) {
   return { page, close: () => context.close() }
 }
 
-/** All cases with a number of threads. */
+/** The times of all cases with a number of threads. */
 async function timesOf (browser, url, threads, cases) {
   const { page, close } = await open(browser, url)
   if (threads === 1) await page.exposeFunction('processorTime', processorTime(browser))
@@ -142,7 +142,7 @@ async function timesOf (browser, url, threads, cases) {
   return all
 }
 
-/** The least times of fresh visitors until the library is there, and until the first result. */
+/** The minimum times of cold visits: until the library is loaded, and from then on to the first result. */
 async function visitsOf (browser, url) {
   const least = {}
   for (let i = 0; i < VISITS; i++) {
@@ -163,7 +163,7 @@ async function visitsOf (browser, url) {
   return least
 }
 
-/** Tokens a second of GPT-2, each library in a page of its own; the logits behind the prompt must be the same. */
+/** Tokens per second of GPT-2, each library in a page of its own; the tokens, and the logits after the prompt, must agree. */
 async function writingOf (browser, url, threads) {
   const all = {}
   let expected

@@ -1,4 +1,4 @@
-/** TensorFlow.js with its WebAssembly backend. Pictures are NHWC, its only layout there: they are laid out so before and after. */
+/** TensorFlow.js on its WebAssembly backend. Convolutions support NHWC only there, so images are transposed before and after. */
 
 import * as tf from '@tensorflow/tfjs-core'
 import '@tensorflow/tfjs-core/dist/register_all_gradients.js'

@@ -1,16 +1,16 @@
-/** TensorFlow.js with its backend for WebGPU. */
+/** TensorFlow.js on its WebGPU backend. */
 
 import * as tf from '@tensorflow/tfjs-core'
 import '@tensorflow/tfjs-backend-webgpu'
 
-/** Lets it compute on the GPU, and gives its device. */
+/** Selects the WebGPU backend, and returns its GPUDevice. */
 export async function gpu () {
   await tf.setBackend('webgpu')
   await tf.ready()
   return tf.backend().device
 }
 
-/** Submits what waits for more to be submitted with it. */
+/** Submits the dispatches that the backend has batched. */
 export function flush () {
   const backend = tf.backend()
   backend.ensureCommandEncoderReady()
