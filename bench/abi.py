@@ -1,6 +1,6 @@
-"""The few functions of the C interface that the measurements call, without the Python binding.
+"""A minimal ctypes interface to the C API for the measurements, without the Python binding.
 
-So the figures are those of the library itself, whatever language stands before it.
+So the figures are those of the library itself, without the overhead of a language binding.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
 
 
 def load() -> Any:
-    """Load the library and declare what is used of it."""
+    """Load the library and declare the functions that are used."""
     library = ctypes.CDLL(os.environ.get("POLYGRAD_LIB", str(LIBRARY)))
     for name, (result, arguments) in _SIGNATURES.items():
         function = getattr(library, name)
@@ -87,7 +87,7 @@ def version() -> str:
 
 
 def flush() -> None:
-    """Forget everything that was compiled."""
+    """Clear the caches of compiled programs."""
     LIB.poly_cpu_cache_flush()
     LIB.poly_sched_cache_flush()
 
@@ -97,10 +97,10 @@ class PolygradError(Exception):
 
 
 def memory(shape: Sequence[int], dtype: Any) -> npt.NDArray[Any]:
-    """Return an array of zeros on pages of its own, which the system puts next to each other.
+    """Return an array of zeros in its own mapping; the system places mappings side by side.
 
-    The C library takes blocks of some megabytes from two far places. The kernels of one run reach
-    4 GiB, so arrays further away would be copied for every run.
+    malloc takes blocks of some megabytes from two distant regions. Kernels of a run address a span
+    of 4 GiB, so arrays that are further apart would be copied for every run.
     """
     count = math.prod(shape)
     pages = mmap.mmap(-1, max(count, 1) * np.dtype(dtype).itemsize)
@@ -125,20 +125,20 @@ class Graph:
         self._steps: list[int] = []
 
     def close(self) -> None:
-        """End the context and its steps."""
+        """Destroy the context and its steps."""
         for step in self._steps:
             LIB.poly_step_destroy(step)
         LIB.poly_ctx_destroy(self.ctx)
 
     def node(self, handle: int | None) -> int:
-        """Keep a handle for release, or raise what the library says."""
+        """Record a handle for release; raise the library's last error if it is NULL."""
         if not handle:
             raise PolygradError(LIB.poly_last_error().decode())
         self._made.append(handle)
         return handle
 
     def check(self, status: int) -> None:
-        """Raise what the library says of a failed call."""
+        """Raise the library's last error if a call failed."""
         if status != 0:
             raise PolygradError(LIB.poly_last_error().decode())
 
@@ -147,18 +147,18 @@ class Graph:
         return len(self._made)
 
     def release_since(self, mark: int) -> None:
-        """Give back the nodes made since the mark."""
+        """Release the nodes made since the mark."""
         made = self._made[mark:]
         LIB.poly_uop_release_n(self.ctx, _handles(made), len(made))
         del self._made[mark:]
 
     def live_nodes(self) -> int:
-        """Return how many nodes the context holds."""
+        """Return the number of live nodes of the context."""
         count: int = LIB.poly_ctx_live_nodes(self.ctx)
         return count
 
     def tensor(self, array: npt.NDArray[Any]) -> int:
-        """Make a buffer on the memory of an array."""
+        """Make a buffer that shares the memory of an array."""
         self._memory.append(array)
         dtype = DTYPES[str(array.dtype)]
         shape = _dims(array.shape)
@@ -210,7 +210,7 @@ class Graph:
         return self.node(LIB.poly_reshape(self.ctx, x, _dims(shape), len(shape)))
 
     def transpose(self, x: int, axis0: int, axis1: int) -> int:
-        """Return x with two axes exchanged."""
+        """Return x with two axes swapped."""
         return self.node(LIB.poly_transpose(self.ctx, x, axis0, axis1))
 
     def split(self, x: int, sizes: Sequence[int], axis: int) -> list[int]:
@@ -220,7 +220,7 @@ class Graph:
         return [self.node(part) for part in parts]
 
     def upper(self, value: float, *shape: int) -> int:
-        """Return the value above the diagonal and 0 elsewhere."""
+        """Return a strictly upper triangular matrix: the value above the diagonal, 0 elsewhere."""
         full = self.node(LIB.poly_full(self.ctx, _dims(shape), len(shape), value))
         return self.node(LIB.poly_triu(self.ctx, full, None, 0, 1))
 
@@ -269,17 +269,17 @@ class Graph:
         return [self.node(gradient) for gradient in out]
 
     def addresses(self, count: int) -> list[int]:
-        """Return where the first buffers have their memory."""
+        """Return the addresses of the first buffers."""
         return [array.ctypes.data for array in self._memory[:count]]
 
     def outputs(self, nodes: Sequence[int]) -> Any:
-        """Return memory for float32 values, as run and compile take it."""
+        """Return output buffers for float32 nodes, as run and compile take them."""
         arrays = [memory([LIB.poly_numel(self.ctx, x)], np.float32) for x in nodes]
         self._memory += arrays
         return _handles([a.ctypes.data for a in arrays])
 
     def run(self, nodes: Sequence[int], data: Any) -> None:
-        """Compute nodes into memory."""
+        """Compute nodes into output buffers."""
         n = len(nodes)
         self.check(LIB.poly_realize_into(self.ctx, _handles(nodes), data, n, None))
 
@@ -291,7 +291,7 @@ class Graph:
         )
 
     def compile(self, nodes: Sequence[int], data: Any) -> int:
-        """Compile what run would do, without doing it."""
+        """Compile what run would execute into a step, without running it."""
         step = LIB.poly_compile_update(self.ctx, _handles(nodes), data, len(nodes), None, None, 0)
         if not step:
             raise PolygradError(LIB.poly_last_error().decode())
@@ -299,10 +299,10 @@ class Graph:
         return int(step)
 
     def run_step(self, step: int) -> None:
-        """Run what was compiled."""
+        """Run a compiled step."""
         self.check(LIB.poly_step_run(step, None, 0))
 
     def kernels(self, step: int) -> int:
-        """Return how many kernels a step has."""
+        """Return the number of kernels of a step."""
         count: int = LIB.poly_step_n_kernels(step)
         return count

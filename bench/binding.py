@@ -1,6 +1,6 @@
-"""Measure small work through the Python binding, where the way to the kernel is all there is.
+"""Measure small workloads through the Python binding, where overhead dominates.
 
-Prints one JSON object: {work: microseconds}. Everything was compiled before it is timed.
+Prints one JSON object: {work: microseconds}. Everything is compiled before it is timed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ UNTIMED = 50
 
 
 def median_us(work: Callable[[], object]) -> float:
-    """Return the median time of a call, without the first ones."""
+    """Return the median time of a call, after warm-up."""
     times: list[float] = []
     for _ in range(ROUNDS + UNTIMED):
         start = time.perf_counter()
@@ -31,13 +31,13 @@ def median_us(work: Callable[[], object]) -> float:
 
 
 class Model:
-    """Two layers."""
+    """An MLP of two layers."""
 
     def __init__(self) -> None:
         self.first, self.second = Linear(16, 16), Linear(16, 4)
 
     def __call__(self, x: Tensor) -> Tensor:
-        """Return the scores."""
+        """Return the logits."""
         return self.second(self.first(x).relu())
 
 

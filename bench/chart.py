@@ -26,13 +26,13 @@ text { fill: #c9d1d9 } .grid { stroke: #3b4652 } .one { stroke: #c9d1d9 } }
 
 
 def place(ratio: float) -> float:
-    """Return where a ratio lies from left to right."""
+    """Return the x coordinate of a ratio on the logarithmic scale."""
     share = math.log(ratio / LOWEST) / math.log(HIGHEST / LOWEST)
     return LEFT + min(1.0, max(0.0, share)) * (WIDTH - LEFT - RIGHT)
 
 
 def label(x: float, y: float, text: str, kind: str = "", anchor: str = "start") -> str:
-    """Return a text of a class of the style."""
+    """Return a text element with a CSS class."""
     return (
         f'<text x="{x:.1f}" y="{y:.1f}" class="{kind}" text-anchor="{anchor}">{escape(text)}</text>'
     )
@@ -92,7 +92,7 @@ def draw(rows: list[Row], title: str) -> str:
 
 
 def image(width: float, height: float, title: str, shapes: list[str]) -> str:
-    """Return an image with a title."""
+    """Return an SVG image with a title."""
     return "\n".join(
         [
             f'<svg xmlns="{NAMESPACE}" viewBox="0 0 {width:.0f} {height:.0f}" role="img">',

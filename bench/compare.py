@@ -51,7 +51,7 @@ def chosen(pattern: str) -> list[Task]:
 
 
 def enter(contestants: list[Contestant], name: str, threads: int, device: str) -> None:
-    """Start a framework; one of the peers may be missing."""
+    """Start a framework; a peer that is not installed is skipped."""
     try:
         contestants.append(Contestant(name, threads, device))
     except Gone as gone:
@@ -70,7 +70,7 @@ def measure(
 ) -> tuple[list[Row], Any, dict[str, str]]:
     """Measure tasks; return the rows, the limits of the machine and the versions."""
     bounds = limits.measure(ROOT / "build", list(threads))
-    if not limits.has_tiles(bounds):  # they would be the exact products again
+    if not limits.has_tiles(bounds):  # without AMX they would be the exact products again
         tasks = [task for task in tasks if task.subject != SPLIT]
     names = [*dict.fromkeys(task.subject for task in tasks), *peers]
     rows: list[Row] = []
@@ -80,7 +80,7 @@ def measure(
         try:
             for name in names:
                 if name == BEAM and count != max(threads):
-                    continue  # it would search for each number of threads
+                    continue  # it would search anew for each number of threads
                 enter(contestants, name, count, device)
             versions |= {c.name: c.version for c in contestants}
             for task in tasks:

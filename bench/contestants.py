@@ -1,15 +1,15 @@
-"""Who is measured: ourselves in several ways, and the frameworks that we are compared with."""
+"""The contestants: polygrad in several configurations, and the frameworks it is compared with."""
 
 from __future__ import annotations
 
 OURS, PORTABLE, SPLIT = "polygrad", "polygrad wasm", "polygrad bf16x3"
-# What tells the library apart from its usual way.
+# The environment variables of each configuration of polygrad.
 WAYS: dict[str, dict[str, str]] = {
     OURS: {},
     PORTABLE: {"POLY_DEVICE": "wasm"},
     SPLIT: {"POLY_F32": "bf16x3"},
 }
-# Module of peers, variant, seconds that a preparation may take.
+# Module in peers, variant, timeout of a preparation in seconds.
 CONTESTANTS: dict[str, tuple[str, str, float]] = {
     **dict.fromkeys(WAYS, ("polygrad", "", 120.0)),
     "numpy": ("numpy", "", 60),
@@ -19,6 +19,6 @@ CONTESTANTS: dict[str, tuple[str, str, float]] = {
     "tinygrad": ("tinygrad", "", 60),
     "tinygrad beam": ("tinygrad", "beam", 120),
 }
-# Searching takes minutes the first time; what was found is kept in build/peers/cache.
+# A search takes minutes the first time; its results are cached in build/peers/cache.
 BEAM = "tinygrad beam"
 USUAL = [name for name in CONTESTANTS if name not in WAYS]

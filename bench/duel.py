@@ -1,7 +1,7 @@
-"""Processes of frameworks that take turns.
+"""Interleaved measurement of frameworks, each in its own process.
 
-Every framework has a process of its own (worker.py). One runs at a time: the others are stopped,
-with their threads that spin for work.
+Every framework has a process (worker.py). One runs at a time: the others are stopped by SIGSTOP,
+with their threads that busy-wait for work.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ PEERS_PYTHON = ROOT / "build" / "peers" / "bin" / "python"
 CACHE = ROOT / "build" / "peers" / "cache"
 
 SUBJECTS = {task.subject for task in TASKS}
-# Groups of tasks in which a variant would only call what the framework calls without it.
+# Groups of tasks in which a variant would only call the same library kernels as without it.
 NO_GAIN = {"torch compile": {"matmul", "conv"}}
-# Memory that was freed is used again rather than given back, in large pages: with this every
-# framework reuses its results.
+# malloc keeps freed memory instead of returning it to the system, and uses huge pages, so that
+# every framework reuses the memory of its results.
 MALLOC = "glibc.malloc.mmap_max=0:glibc.malloc.trim_threshold=0x7fffffffff:glibc.malloc.hugetlb=1"
 
 
 def environment(name: str, threads: int, device: str, as_usual: bool) -> dict[str, str]:
-    """Return the environment of a process; memory is managed as usual where it is measured."""
+    """Return the environment of a process; as_usual: with default malloc, to measure memory."""
     env = {**os.environ, "PYTHONPATH": str(HERE), "PYTHONDONTWRITEBYTECODE": "1"}
     if not as_usual:
         env["GLIBC_TUNABLES"] = MALLOC
@@ -56,31 +56,31 @@ def environment(name: str, threads: int, device: str, as_usual: bool) -> dict[st
     return env
 
 
-# Seconds that tinygrad may search in a run. What it finds is kept, and a later run goes on there.
+# Time budget of tinygrad's search in a run. Its results are cached, and a later run continues it.
 SEARCH_BUDGET, LEAST_SEARCH = 180.0, 10.0
-# tinygrad takes a long graph, such as that of an LSTM, for an endless one without this.
+# REWRITE_STACK_LIMIT: tinygrad takes a long graph, as of an LSTM, for an infinite loop otherwise.
 TINYGRAD_STACK = "10000000"
 LIBC = ctypes.CDLL(None)
-SET_PARENT_DEATH_SIGNAL = 1  # of prctl
+SET_PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of prctl
 
 
 def _settle(cores: list[int]) -> None:
-    """Bind a new process to cores, and let it end with us: a stopped one would stay for ever."""
+    """Pin a new process to cores, and kill it when we end: a stopped one would stay forever."""
     os.sched_setaffinity(0, cores)
     LIBC.prctl(SET_PARENT_DEATH_SIGNAL, int(signal.SIGKILL))
 
 
 class Gone(Exception):
-    """A process has died or did not answer in time."""
+    """A process has died or timed out."""
 
 
 class Contestant:
-    """One framework, with one number of threads, in its process."""
+    """The process of one framework, with one number of threads."""
 
     def __init__(self, name: str, threads: int, device: str = "", as_usual: bool = False) -> None:
         self.name, self.threads, self.device, self.as_usual = name, threads, device, as_usual
         self.patience = CONTESTANTS[name][2]
-        self.busy = 0.0  # seconds of answering
+        self.busy = 0.0  # seconds that requests took in all
         self._start()
 
     def _start(self) -> None:
@@ -113,7 +113,7 @@ class Contestant:
         raise Gone(f"no answer in {seconds:.0f} s" if not ready else f"died: {' '.join(last)}")
 
     def ask(self, patience: float, **request: Any) -> Any:
-        """Let the process do something while it is its turn."""
+        """Resume the process for one request; return its answer, and stop it again."""
         if self._process.poll() is not None:
             self._start()
         assert self._process.stdin is not None
@@ -137,13 +137,13 @@ class Contestant:
 
 @dataclass
 class Outcome:
-    """What was measured of one framework, in seconds; or why nothing was."""
+    """The measurements of one framework, in seconds; or in note why there are none."""
 
     turns: list[float] = field(default_factory=list)
     least: float = 0.0
     first: float = 0.0
-    values: Path | None = None  # the folder of what it computed
-    difference: str | None = None  # where that differs from ours, None if it was not compared
+    values: Path | None = None  # the folder of its results
+    difference: str | None = None  # where they differ from ours, None if not compared
     note: str = ""
 
     @property
@@ -154,7 +154,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Pace:
-    """How long things take."""
+    """The number of rounds, and their durations."""
 
     rounds: int
     turn: float  # seconds of one turn
@@ -162,7 +162,7 @@ class Pace:
 
 
 def prepare(contestant: Contestant, task: Task, folder: Path) -> Outcome:
-    """Let a framework prepare a task and write what it computes into a folder."""
+    """Let a framework prepare a task and write its results into a folder."""
     if contestant.name in task.skip:
         return Outcome(note=task.skip[contestant.name])
     if task.group in NO_GAIN.get(contestant.name, ()):
@@ -182,7 +182,7 @@ def prepare(contestant: Contestant, task: Task, folder: Path) -> Outcome:
 
 
 def compare(task: Task, outcomes: dict[str, Outcome]) -> None:
-    """Compare what the peers computed with ours."""
+    """Compare the peers' results with ours."""
     ours = outcomes[task.subject].values
     if ours is None:
         return
@@ -194,7 +194,7 @@ def compare(task: Task, outcomes: dict[str, Outcome]) -> None:
 
 
 def duel(contestants: list[Contestant], task: Task, pace: Pace) -> dict[str, Outcome]:
-    """Measure a task by turns: those that are no way of ours to run another task."""
+    """Measure a task, interleaved: its subject, and the peers, without our other configurations."""
     contestants = [c for c in contestants if c.name == task.subject or c.name not in SUBJECTS]
     with tempfile.TemporaryDirectory() as folder:
         outcomes = {c.name: prepare(c, task, Path(folder) / c.name) for c in contestants}
@@ -204,7 +204,7 @@ def duel(contestants: list[Contestant], task: Task, pace: Pace) -> dict[str, Out
 
 
 def take_turns(entrants: list[tuple[Contestant, Outcome]], pace: Pace) -> None:
-    """Time what processes have prepared, by turns, and let them forget it."""
+    """Time the prepared task in all processes, interleaved, and drop it."""
     spent = [0.0] * len(entrants)
     for number in range(pace.rounds):
         shift = number % len(entrants)

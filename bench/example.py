@@ -1,4 +1,4 @@
-"""Run one of the examples in this process and look at its loops.
+"""Run one of the examples in this process and record its loops.
 
 python bench/example.py FILE [ARGUMENT...]
 
@@ -31,7 +31,7 @@ steps = 0
 
 
 def counted(function: Any) -> Any:
-    """Return a method that is counted as a step."""
+    """Return a method wrapped to count its calls as steps."""
 
     @wraps(function)
     def step(*args: Any, **kwargs: Any) -> Any:
@@ -43,7 +43,7 @@ def counted(function: Any) -> Any:
 
 
 class Loop:
-    """In place of tqdm's bar."""
+    """A replacement of tqdm's progress bar."""
 
     def __init__(self, desc: str | None, total: int | None, unit: str) -> None:
         self.found: dict[str, Any] = {"name": desc or "", "items": 0, "unit": unit.strip()}
@@ -55,26 +55,26 @@ class Loop:
         self.found["items"] += 1
 
     def set_postfix_str(self, text: str) -> None:
-        """Remember what is shown."""
+        """Record the postfix."""
         self.found["shown"] = text
 
     def close(self) -> None:
-        """Note the loop."""
+        """Record the loop."""
         self.found["seconds"] = round(time.perf_counter() - self.start, 4)
         self.found["steps"] = steps - self.steps
         loops.append(self.found)
 
 
 class Terminal(io.StringIO):
-    """A standard error on which progress is shown."""
+    """A standard error that claims to be a terminal, so that progress is shown."""
 
     def isatty(self) -> bool:
-        """Say that somebody looks."""
+        """Return True."""
         return True
 
 
 def main() -> None:
-    """Run it."""
+    """Run the example."""
     path = Path(sys.argv[1]).resolve()
     sys.argv[:] = [str(path), *sys.argv[2:]]
     sys.path[0] = str(path.parent)

@@ -1,4 +1,4 @@
-"""Measure what the library takes before it computes anything, and memory of small and large work.
+"""Measure the time to load the library, and memory of small and large workloads.
 
 Prints one JSON object: {"load_ms", "small_mib", "large_mib"}: loading the library and making a
 context; resident memory of Python, numpy and the binding after adding 10 numbers; the peak of it
@@ -35,7 +35,7 @@ ROUNDS = 7
 
 
 def figure(program: str) -> float:
-    """Return the number that a program prints, the median of some runs."""
+    """Return the median of the numbers that runs of a program print."""
     command = [sys.executable, "-c", program]
     runs = (subprocess.run(command, check=True, stdout=subprocess.PIPE) for _ in range(ROUNDS))
     return statistics.median(float(run.stdout) for run in runs)

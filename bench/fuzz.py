@@ -40,7 +40,7 @@ from polygrad._library import lib
 
 Array = Any
 MOST_ELEMENTS, MOST_PRODUCTS = 3e6, 2.5e8
-# What one turn lasts at least, and how many turns there are at first and for what looks slow.
+# The minimum length of a turn in seconds, the number of turns, and of more for what seems slow.
 TURN, TURNS, MORE_TURNS = 1.5e-3, 5, 15
 TOLERANCE = {dtypes.float32: 2e-3, dtypes.bfloat16: 6e-2}
 HEAD = """\
@@ -54,12 +54,12 @@ def below(n, *shape): return Tensor(rng.integers(0, n, shape, np.int32)).realize
 
 
 class Reject(Exception):
-    """A step does not fit what there is."""
+    """A step fits none of the values."""
 
 
 @dataclass(frozen=True)
 class Program:
-    """A program as text: what makes its inputs, its steps, and what it returns."""
+    """A program as source: expressions of its inputs, its steps, and its return value."""
 
     seed: int
     inputs: list[str]
@@ -67,7 +67,7 @@ class Program:
     returns: str
 
     def text(self, step: str) -> str:
-        """Return Python that runs, with a function step that each step goes through."""
+        """Return runnable Python; step, an expression of t, wraps each step."""
         names = ", ".join(line.split(" = ")[0] for line in self.inputs)
         body = "".join(f"    {line}\n" for line in self.steps)
         head = HEAD.format(seed=self.seed) + "".join(f"{line}\n" for line in self.inputs)
@@ -82,14 +82,14 @@ class Program:
         return scope["run"]
 
     def chain(self) -> list[Any]:
-        """Return a compiled program for each step, on the results of those before it.
+        """Return a compiled program for each step, on realized results of those before.
 
-        Behind them are those of gradients: one for each step, last steps first, which returns the
-        gradients of what the step reads, with what later steps have added to them.
+        Then come the programs of the backward pass, one for each step in reverse order: it returns
+        the gradients of the step's operands, accumulated with those of later steps.
         """
         scope: dict[str, Any] = {}
         exec(HEAD.format(seed=self.seed) + "".join(f"{line}\n" for line in self.inputs), scope)
-        views: dict[str, list[str]] = {}  # what makes a value of those in scope
+        views: dict[str, list[str]] = {}  # the lines that make a view from realized values
         runs: list[Any] = []
 
         def realize(names: list[str], body: str, values: str) -> None:
@@ -106,7 +106,7 @@ class Program:
         loss = LOSS.search(self.returns)
         if loss:
             steps.append(["v999", loss[1]])
-        bodies = {}  # of the steps that are realized
+        bodies = {}  # of the realized steps
         for name, text in steps:
             lines = [line for n in NAME.findall(text) for line in views.get(n, ())]
             lines = [*dict.fromkeys(lines), f"{name} = {text}"]
@@ -114,12 +114,12 @@ class Program:
                 if name not in NAME.findall(self.returns):
                     views[name] = lines
                     continue
-                lines[-1] += ".contiguous()"  # outputs of programs are
+                lines[-1] += ".contiguous()"  # as outputs of programs are
             bodies[name] = "; ".join(lines)
             realize([name], bodies[name], name)
         if not loss:
             return runs
-        depends = set(NAME.findall(loss[2]))  # what gradients flow to
+        depends = set(NAME.findall(loss[2]))  # the values that gradients are propagated to
         for name, body in bodies.items():
             if depends.intersection(NAME.findall(body)):
                 depends.add(name)
@@ -138,12 +138,12 @@ class Program:
 
 
 def eval_type(scope: dict[str, Any], views: dict[str, list[str]], name: str) -> Any:
-    """Return the type of a value, of which bfloat16 is kept as bits."""
+    """Return the dtype of a value; bfloat16 is kept as bits."""
     return dtypes.bfloat16 if name in views else scope[name].dtype
 
 
 FUSED, APART = "t", "t.contiguous().contiguous_backward()"
-# Steps that compute nothing.
+# Steps that are views.
 VIEW = re.compile(
     r"[vx]\d+(\.T|\.(flip|transpose|flatten|unsqueeze|unflatten|reshape|expand)\([^()]*(\(.*\))?\)|\[[:, \d-]+\])*"  # noqa: E501
 )
@@ -152,7 +152,7 @@ LOSS = re.compile(r"\*step\((.*)\)\.gradient\((.*)\),\)")
 
 
 class Generator:
-    """Makes one program; the values are lazy tensors, of which only shapes and types are asked."""
+    """Generates a random program; its values are lazy tensors, for their shapes and types only."""
 
     def __init__(self, seed: int, size: int) -> None:
         self.rng = random.Random(seed)
@@ -179,7 +179,7 @@ class Generator:
         return name
 
     def numbers(self, shape: tuple[int, ...], kind: str = "") -> str:
-        """Return an input of numbers."""
+        """Add an input of random numbers and return its name."""
         kind = kind or self.rng.choices(["f", "bf16", "int8"], [8, 1, 1])[0]
         if kind == "int8":
             count = f"below(100, {', '.join(map(str, shape))})"
@@ -188,7 +188,7 @@ class Generator:
         return self.add_input(text + (".bfloat16().realize()" if kind == "bf16" else ""))
 
     def pick(self, *dims: int, floats: bool = False) -> str:
-        """Return a value, what was made last most often, with one of the numbers of axes."""
+        """Return a value whose ndim is one of dims, usually the latest one."""
         fits = [
             n
             for n, v in self.values.items()
@@ -201,11 +201,11 @@ class Generator:
         return fits[-1] if self.rng.random() < 0.75 else self.rng.choice(fits)
 
     def axis(self, name: str) -> int:
-        """Return an axis of a value."""
+        """Return a random axis of a value."""
         return self.rng.randrange(self.values[name].ndim)
 
     def like(self, name: str) -> str:
-        """Return another value, or a new input, that broadcasts with a value."""
+        """Return another value, or a new input, that broadcasts to the shape of a value."""
         mine = self.values[name].shape
         fits = [n for n, v in self.values.items() if n != name and broadcasts(v.shape, mine)]
         if fits and self.rng.random() < 0.6:
@@ -213,10 +213,10 @@ class Generator:
         shape = [n if self.rng.random() < 0.7 else 1 for n in mine]
         return self.numbers(tuple(shape), "f")
 
-    # Steps: each returns the text of an expression.
+    # Steps: each returns the source of an expression.
 
     def elementwise(self) -> str:
-        """Return a function of each element."""
+        """Return an elementwise function."""
         x = self.pick(floats=True)
         form = self.rng.choice(
             [
@@ -259,12 +259,12 @@ class Generator:
         return f"{x}.{kind}({axes}{keep}){scale}"
 
     def argument(self) -> str:
-        """Return the places of extremes."""
+        """Return an argmax or argmin."""
         x = self.pick(1, 2, 3, floats=True)
         return f"{x}.{self.rng.choice(['argmax', 'argmin'])}({self.axis(x)})"
 
     def centred(self) -> str:
-        """Return a value compared with a reduction of itself."""
+        """Return a value centred, normalised or masked by a reduction of itself."""
         x = self.pick(1, 2, 3, floats=True)
         a = self.axis(x)
         return self.rng.choice(
@@ -326,7 +326,7 @@ class Generator:
         return f"{x}.{kind}_pool2d(({self.rng.choice([2, 3])}, 2), stride={stride})"
 
     def running(self) -> str:
-        """Return a cumulative sum or short windows."""
+        """Return a cumulative sum or a sliding window."""
         x = self.pick(1, 2, 3, floats=True)
         form = self.rng.choice(
             ["cumsum({a}) * 0.1", "unfold({a}, 3, 1).sum(-1)", "unfold({a}, 3, 1).max(-1)"]
@@ -334,7 +334,7 @@ class Generator:
         return f"{x}." + form.format(a=self.axis(x))
 
     def image(self) -> str:
-        """Return a view with four axes."""
+        """Return a matrix viewed as an image, with four axes."""
         x = self.pick(2)
         h, w = self.values[x].shape
         if h % 3 == 0:
@@ -352,7 +352,7 @@ class Generator:
         return f"{x}[{':, ' * a}{i}]"
 
     def add_index(self, below: int, *shape: int) -> str:
-        """Add an input of positions and return its name."""
+        """Add an input of indices and return its name."""
         name = self.add_input(f"below({below}, {', '.join(map(str, shape))})")
         index = f"i{name[1:]}"
         self.inputs[-1] = self.inputs[-1].replace(name, index, 1)
@@ -360,7 +360,7 @@ class Generator:
         return index
 
     def scatter(self) -> str:
-        """Return terms summed up by an index."""
+        """Return a scatter-add."""
         x = self.pick(1, 2)
         v = self.values[x]
         rows = self.length()
@@ -373,7 +373,7 @@ class Generator:
         return f"{base}.scatter_reduce(0, {i}, {x}, 'sum')"
 
     def join(self) -> str:
-        """Return two values joined."""
+        """Return a concatenation of two values."""
         x = self.pick(1, 2, 3)
         mine = self.values[x]
         fits = [n for n, v in self.values.items() if v.ndim == mine.ndim and v.dtype == mine.dtype]
@@ -391,7 +391,7 @@ class Generator:
         return f"{x}.pad({tuple(pads)})"
 
     def move(self) -> str:
-        """Return a value moved around."""
+        """Return a movement operation: a flip, transpose, slice and such."""
         x = self.pick(1, 2, 3, 4)
         v = self.values[x]
         a = self.axis(x)
@@ -424,7 +424,7 @@ class Generator:
         return f"{x}.cast(dtypes.{self.rng.choice(['bfloat16', 'float32'])})"
 
     def add_step(self) -> None:
-        """Add a step that fits."""
+        """Add a random step that fits the values."""
         kinds: list[tuple[Callable[[], str], int]] = [
             (self.elementwise, 5), (self.binary, 5), (self.reduction, 8), (self.centred, 3),
             (self.softmax, 3), (self.norm, 2), (self.product, 7), (self.image, 2),
@@ -449,7 +449,7 @@ class Generator:
         self.values[name] = self.scope[name] = value
 
     def program(self) -> Program:
-        """Return a program in which at least two steps compute something."""
+        """Return a program with at least two steps that are not views."""
         while True:
             program = self.draw()
             steps = [step[:-1].split(" = step(", 1)[1] for step in program.steps if "step(" in step]
@@ -462,7 +462,7 @@ class Generator:
             self.values = {}
 
     def draw(self) -> Program:
-        """Return some program."""
+        """Return a random program."""
         shape = (self.length(), self.length())
         self.numbers(shape)
         weighted = self.rng.random() < 0.35
@@ -488,7 +488,7 @@ class Generator:
         return Program(self.seed, inputs, steps, f"({', '.join(returns)},)")
 
     def needed(self, text: str) -> tuple[list[str], list[str]]:
-        """Return the steps and inputs that a text needs."""
+        """Return the steps and inputs that an expression depends on."""
         names = set(NAME.findall(text))
         steps = []
         for step in reversed(self.steps):
@@ -504,12 +504,12 @@ def broadcasts(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:
 
 
 def expanded(shape: tuple[int, ...], axis: int, n: int) -> str:
-    """Return a shape with an axis more, as text."""
+    """Return the source of a shape with another size of an inserted axis."""
     return ", ".join(map(str, (*shape[:axis], n, *shape[axis:])))
 
 
 class Timed:
-    """Compiled programs that run one after the other, and are timed by turns."""
+    """A sequence of compiled programs, timed as one."""
 
     def __init__(self, runs: list[Any]) -> None:
         self.runs = runs
@@ -525,11 +525,11 @@ class Timed:
 
     @property
     def kernels(self) -> int:
-        """The number of kernels."""
+        """The number of kernels of all programs."""
         return sum(run.n_kernels for run in self.runs)
 
     def repeat(self, calls: int) -> float:
-        """Run all programs some times, and return how long it took."""
+        """Run all programs a number of times, and return the seconds."""
         call = self.call
         start = time.perf_counter()
         for _ in range(calls):
@@ -544,23 +544,23 @@ class Timed:
 
     @property
     def seconds(self) -> float:
-        """The least time of a turn."""
+        """The minimum time over the turns."""
         return min(self.turns)
 
 
 def widened(values: Array) -> Array:
-    """Return values of bfloat16, which come as bits, as float32."""
+    """Return bfloat16 values, which are stored as bits, as float32."""
     bits = np.asarray(values)
     return (bits.astype(np.uint32) << 16).view(np.float32) if bits.dtype == np.uint16 else bits
 
 
 def other_values(a: list[Array], b: list[Array], low: bool) -> str:
-    """Return what is different, "" if nothing is. Maxima and comparisons may change sides."""
+    """Return the first mismatch, or "". Rounding may flip 1% of values: maxima, comparisons."""
     tolerance = TOLERANCE[dtypes.bfloat16 if low else dtypes.float32]
     for i, (x, y) in enumerate(zip(a, b)):
         if x.shape != y.shape:
             return f"output {i} has the shapes {x.shape} and {y.shape}"
-        # What is 0 but for rounding, as the gradient of a sum of squares of normalized rows, is 0.
+        # Absolute tolerance for exact zeros, as the gradient of the square sum of normalized rows.
         scale = np.abs(np.where(np.isfinite(y), y, 0)).max(initial=1e-3)
         with np.errstate(invalid="ignore"):
             wrong = ~((np.abs(x - y) <= tolerance * scale) | (x == y) | (np.isnan(x) & np.isnan(y)))
@@ -571,7 +571,7 @@ def other_values(a: list[Array], b: list[Array], low: bool) -> str:
 
 
 def measure(program: Program, size: int, limit: float) -> Outcome:
-    """Compile and time a program in all forms, by turns."""
+    """Compile a program in all forms and time them, interleaved."""
     fused, apart = Timed([program.compile(FUSED)]), Timed([program.compile(APART)])
     forms = [fused, apart]
     chain = Timed(program.chain())
@@ -613,7 +613,7 @@ def timed(a: argparse.Namespace) -> tuple[list[Outcome], bool]:
 
 
 def on(device: str, a: argparse.Namespace) -> tuple[list[Outcome], bool]:
-    """Time the programs on a device, in a process of its own."""
+    """Time the programs on a device, in a child process."""
     with tempfile.NamedTemporaryFile(suffix=".json") as file:
         given = [f"--{k}={getattr(a, k)}" for k in ("seed", "count", "sizes", "limit")]
         command = [sys.executable, __file__, *given, "--record", file.name]

@@ -1,4 +1,4 @@
-"""The page of the fuzzer of speed: how its ratios are spread, and what is over the limit."""
+"""The page of the performance fuzzer: the distribution of its ratios, and the outliers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BOX = 'width="10" height="10" rx="2"'
 
 
 class Outcome(NamedTuple):
-    """What came out of a program: the times and kernels of its forms, fused first, chained last."""
+    """The result of a program: times and kernels of its forms, fused first, chained last."""
 
     device: str
     seed: int
@@ -32,12 +32,12 @@ class Outcome(NamedTuple):
 
     @property
     def excess(self) -> float:
-        """The ratio to the fastest of the other forms."""
+        """The time as a ratio to the fastest of the other forms."""
         return self.seconds[0] / min(self.seconds[1:])
 
     @property
     def gain(self) -> float:
-        """The ratio to realized steps."""
+        """The time as a ratio to the chain of realized steps."""
         return self.seconds[0] / self.seconds[-1]
 
     def __str__(self) -> str:
@@ -54,7 +54,7 @@ def geometric_mean(ratios: Sequence[float]) -> float:
 
 
 def spread(outcomes: list[Outcome], limit: float) -> list[str]:
-    """Return the cells of the distribution of some programs."""
+    """Return the cells of the distribution of outcomes."""
     bounds = (*BOUNDS, limit, math.inf)
     bins = Counter(next(b for b in bounds if o.gain <= b) for o in outcomes)
     return [
@@ -90,7 +90,7 @@ def _down(ratio: float) -> float:
 
 
 def draw(outcomes: list[Outcome], limit: float) -> str:
-    """Return the plot: for each device the ratios to realized steps, in order."""
+    """Return the plot: for each device the sorted ratios to realized steps."""
     title = "Time as written / with every step realized: below 1 fusion gains"
     shapes = []
     for tick in (*TICKS, limit):

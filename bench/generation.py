@@ -28,12 +28,12 @@ from report import table
 PROMPT = 64
 MOST_TOKENS = 64  # in a turn
 COMPARED_TOKENS = 4
-PATIENCE = 120.0  # seconds, also for searching
+PATIENCE = 120.0  # timeout in seconds, including tinygrad's search
 
 
 @dataclass(frozen=True)
 class Entrant:
-    """Who writes: a contestant, with weights of a type."""
+    """A contestant with weights of a type."""
 
     name: str
     kind: str = "float32"
@@ -59,7 +59,7 @@ ENTRANTS = [
 
 @dataclass
 class Written:
-    """What was measured of an entrant, in seconds; or why nothing was."""
+    """The measurements of an entrant, in seconds; or in note why there are none."""
 
     entrant: Entrant
     load: float = 0.0
@@ -71,7 +71,7 @@ class Written:
     note: str = ""
 
     def row(self, same: bool) -> dict[str, Any]:
-        """Return what is kept in bench/results.json."""
+        """Return the entry of bench/results.json."""
         found: dict[str, Any] = {"framework": self.entrant.name, "weights": self.entrant.kind}
         if self.note or not self.token:
             return {**found, "note": self.note or "wrote nothing"}
@@ -88,7 +88,7 @@ class Written:
 
 
 def _asked(contestant: Contestant, written: Written, patience: float, **request: Any) -> Any:
-    """Let a contestant do something; note why it did not."""
+    """Send a request to a contestant; record its error in written.note."""
     try:
         answer = contestant.ask(patience, **request)
     except Gone as gone:
@@ -99,7 +99,7 @@ def _asked(contestant: Contestant, written: Written, patience: float, **request:
 
 
 def _turn(contestant: Contestant, written: Written, prompt: list[int], seconds: float) -> float:
-    """Let a contestant write; return how long it took."""
+    """Let a contestant generate tokens; return the seconds it took."""
     before = contestant.busy
     request = {"do": "generate", "prompt": prompt, "seconds": seconds, "most": MOST_TOKENS}
     answer = _asked(contestant, written, PATIENCE, **request)
@@ -119,7 +119,7 @@ def measure(
     device: str = "",
     show: Callable[[Written], None] = lambda written: None,
 ) -> list[dict[str, Any]]:
-    """Let all write by turns, of some seconds each and no more than most in all."""
+    """Let all generate, interleaved, in turns of some seconds and no more than most in all."""
     threads = len(os.sched_getaffinity(0))
     prompt = [int(t) for t in np.random.default_rng(1).integers(0, gpt2.VOCABULARY, length)]
     pairs: list[tuple[Contestant, Written]] = []

@@ -34,7 +34,7 @@ except ImportError:
 CUDA = torch is not None and torch.cuda.is_available()
 RNG = np.random.default_rng(0)
 Array = np.ndarray[Any, Any]
-LEAST = 0.1  # seconds that are timed at once
+LEAST = 0.1  # minimum seconds of a measurement
 
 
 def normal(*shape: int) -> Array:
@@ -43,7 +43,7 @@ def normal(*shape: int) -> Array:
 
 
 class Program(NamedTuple):
-    """A function of tensors, here and in PyTorch, and the work that it is."""
+    """A function of tensors, in polygrad and in PyTorch, and its amount of work."""
 
     name: str
     inputs: list[Array]
@@ -139,7 +139,7 @@ def programs(part: int) -> list[Program]:
 
 
 def least(run: Callable[[], object], wait: Callable[[], object]) -> float:
-    """Return the seconds of a run: of many, less half as many."""
+    """Return the seconds of a run: the difference of 2n and n runs, divided by n."""
 
     def timed(n: int) -> float:
         start = time.perf_counter()

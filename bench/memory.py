@@ -1,4 +1,4 @@
-"""Peak memory of training steps: every framework does nothing else in a process of its own."""
+"""Peak memory of training steps, each framework and task in a fresh process."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from rows import Row
 from tasks import BY_NAME
 
 SECONDS = 0.2  # of steps
-AT_ONCE = 2  # how many are measured at the same time: how fast they are does not matter here
+AT_ONCE = 2  # measured in parallel: their speed does not matter here
 
 
 def wanted(row: Row) -> bool:
-    """Tell whether the memory of a row is measured: models in training of more than toy size."""
+    """Report whether the memory of a row is measured: training of models above toy size."""
     task = BY_NAME[row["workload"]]
     return row["group"] == "models" and bool(task.parameters) and task.flops > 1e7
 
 
 def peak(name: str, task: str, threads: int, device: str) -> tuple[float | None, str]:
-    """Return the peak of resident memory in MiB of some steps; or None, and why."""
+    """Return the peak resident memory of some steps in MiB; or None, and the reason."""
     contestant = None
     try:
         contestant = Contestant(name, threads, device, as_usual=True)
@@ -46,7 +46,7 @@ def peak(name: str, task: str, threads: int, device: str) -> tuple[float | None,
 
 
 def probe(rows: Sequence[Row], device: str = "") -> None:
-    """Add the peaks to the rows of the most threads, of all that could be timed."""
+    """Add peaks to the rows with the most threads, of all frameworks that were timed."""
     most = max(row["threads"] for row in rows)
     todo = [row for row in rows if row["threads"] == most and wanted(row)]
     with ThreadPoolExecutor(AT_ONCE) as pool:

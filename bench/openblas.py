@@ -17,7 +17,7 @@ SIZE, ROUNDS = 512, 31
 
 
 def main() -> None:
-    """Measure, by the median."""
+    """Print the median speed."""
     a = np.random.default_rng(0).random((SIZE, SIZE), dtype=np.float32)
     times = []
     for _ in range(ROUNDS):

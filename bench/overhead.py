@@ -1,4 +1,4 @@
-"""Measure the time from the call to the runnable kernel, and memory over many steps.
+"""Measure the overhead from the call to the runnable kernel, and memory over many steps.
 
 overhead.py [WORKLOAD...] [memory]     all workloads without names
 
@@ -30,22 +30,22 @@ COLD: dict[str, Callable[[Graph], workloads.Build]] = {
     "mlp": workloads.mlp,
     "gpt": workloads.gpt,
 }
-# Without a counterpart of tinygrad's.
+# Workloads without a counterpart in tinygrad_overhead.py.
 ALONE = {"layernorm": workloads.layernorm, "matmul512": workloads.matmul512}
 CACHED = COLD | {"mlp": workloads.small_mlp, "gpt": workloads.small_gpt}
 
 
 def cold(make: Callable[[Graph], workloads.Build]) -> dict[str, float]:
-    """Compile with empty caches, several times; the median.
+    """Return the median time of compiling with empty caches.
 
-    Short compilations are repeated often: the first dozen in a process also pays for the pages of a
-    heap that grows.
+    Short compilations are repeated often: the first dozen in a process also pays for page faults
+    of the growing heap.
     """
     times: list[float] = []
     kernels = 0
     end = time.perf_counter() + COLD_SECONDS
     while len(times) < COLD_ROUNDS or time.perf_counter() < end:
-        owner = Graph()  # of the memory of the outputs
+        owner = Graph()  # owns the memory of the outputs
         data = owner.outputs(make(owner)())
         g = Graph()
         build = make(g)
@@ -60,7 +60,7 @@ def cold(make: Callable[[Graph], workloads.Build]) -> dict[str, float]:
 
 
 def cached(make: Callable[[Graph], workloads.Build], seconds: float = 0.7) -> dict[str, float]:
-    """Build and run again and again; the median."""
+    """Return the median time of building and running with warm caches."""
     g = Graph()
     build = make(g)
     data = g.outputs(build())
@@ -77,14 +77,14 @@ def cached(make: Callable[[Graph], workloads.Build], seconds: float = 0.7) -> di
 
 
 def resident_kib() -> int:
-    """Return how much memory the process has in use."""
+    """Return the resident memory of the process."""
     status = Path("/proc/self/status").read_text()
     line = next(line for line in status.splitlines() if line.startswith("VmRSS"))
     return int(line.split()[1])
 
 
 def memory(steps: int) -> list[dict[str, int]]:
-    """Train a small model, building every step anew; look at memory on the way."""
+    """Train a small model, building every step anew; sample memory over time."""
     g = Graph()
     weight, bias = g.random(1, 4), g.random(1)
     x, y = g.random(8, 4), g.random(8, 1)

@@ -1,4 +1,4 @@
-"""What work costs beside the arithmetic, with goals and gates: the second table of targets."""
+"""Overheads beside the arithmetic, with goals and gates: the second table of targets."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Overhead:
-    """A figure with a promise. of takes it from everything that was measured."""
+    """A figure with a promise; of extracts its value from all results."""
 
     name: str
     unit: str
@@ -19,7 +19,7 @@ class Overhead:
     at_most: bool = True
 
     def verdict(self, value: float) -> str:
-        """Say what a value keeps."""
+        """Return which of goal and gate a value meets."""
         sign = 1 if self.at_most else -1
         if sign * value <= sign * self.goal:
             return "goal"

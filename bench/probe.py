@@ -28,7 +28,7 @@ SECONDS, ROUNDS = 0.5, 5
 
 
 def code_bytes() -> int | None:
-    """Return the size of all code that was made so far."""
+    """Return the size of all machine code compiled so far, by the perf map."""
     path = Path(f"/tmp/perf-{os.getpid()}.map")
     if not path.exists():
         return None
@@ -49,7 +49,7 @@ def main() -> None:
     times: list[float] = []
     run = size = None
     while len(times) < ROUNDS and (not times or sum(times) < SECONDS):
-        run = None  # ends the program before
+        run = None  # frees the previous program
         lib.poly_cpu_cache_flush()
         lib.poly_sched_cache_flush()
         start = time.perf_counter()

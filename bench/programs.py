@@ -1,4 +1,4 @@
-"""What is measured against other frameworks, written once for all of them.
+"""The programs that are compared with other frameworks, written once for all of them.
 
 A program takes the module of a framework (see peers) and tensors. A loss takes a list of
 parameters between them.
@@ -38,7 +38,7 @@ def of(name: str) -> Program:
 
 
 def total(axis: int | None) -> Program:
-    """Return the sum over an axis, or of all."""
+    """Return the sum over an axis, or over all."""
     return lambda f, x: f.total(x, axis)
 
 
@@ -48,7 +48,7 @@ def product(f: Ops, a: Tensor, b: Tensor) -> Tensor:
 
 
 def product_int(f: Ops, a: Tensor, b: Tensor) -> Tensor:
-    """Multiply matrices of narrow integers, with sums of 32 bits."""
+    """Multiply matrices of int8, accumulating in int32."""
     return f.matmul_int(a, b)
 
 
@@ -68,17 +68,17 @@ def transposed_copy(f: Ops, x: Tensor) -> Tensor:
 
 
 def convolution(*options: int) -> Program:
-    """Return a convolution of a stride, padding, dilation and number of groups."""
+    """Return a convolution with stride, padding, dilation and groups."""
     return lambda f, x, w: f.conv2d(x, w, *options)
 
 
 def convolution_backward(stride: int, padding: int) -> Program:
-    """Return both gradients of a convolution."""
+    """Return the gradients of a convolution by its input and its weight."""
     return lambda f, x, w, g: f.conv2d_backward(x, w, g, stride, padding)
 
 
 def cross_entropy_loss(f: Ops, parameters: Sequence[Tensor], target: Tensor) -> Tensor:
-    """Return the cross entropy of logits that are themselves the parameter."""
+    """Return the cross entropy of logits, which are the parameter."""
     return f.cross_entropy(parameters[0], target)
 
 
@@ -91,7 +91,7 @@ def dense(f: Ops, parameters: Sequence[Tensor], x: Tensor) -> Tensor:
 
 
 def mlp(f: Ops, x: Tensor, *parameters: Tensor) -> Tensor:
-    """Return the scores of an MLP."""
+    """Return the logits of an MLP."""
     return dense(f, parameters, x)
 
 
@@ -101,13 +101,13 @@ def mlp_loss(f: Ops, parameters: Sequence[Tensor], x: Tensor, y: Tensor) -> Tens
 
 
 def regression_loss(f: Ops, parameters: Sequence[Tensor], x: Tensor, y: Tensor) -> Tensor:
-    """Return the mean square error of an MLP."""
+    """Return the mean squared error of an MLP."""
     difference = dense(f, parameters, x) - y
     return f.mean(difference * difference)
 
 
 def cnn_loss(f: Ops, parameters: Sequence[Tensor], x: Tensor, y: Tensor) -> Tensor:
-    """Return the cross entropy of two convolutions, pooling and a linear layer."""
+    """Return the cross entropy of a CNN: two convolutions, pooling and a linear layer."""
     first, second, weight, bias = parameters
     x = f.relu(f.conv2d(x, first, 1, 1))
     x = f.max_pool2d(f.relu(f.conv2d(x, second, 1, 1)))
@@ -121,9 +121,9 @@ def lstm_loss(f: Ops, parameters: Sequence[Tensor], x: Tensor, y: Tensor) -> Ten
 
 
 def transformer(heads: int, tied: bool) -> Program:
-    """Return a decoder in the manner of GPT-2, from parameters and tokens (1, length) to logits.
+    """Return a decoder like GPT-2, from parameters and tokens (1, length) to logits.
 
-    Parameters: tokens, places, then for each block norm, qkv, out, norm, up, down (weights and
+    Parameters: embeddings of tokens and positions, per block norm, qkv, out, norm, up, down (with
     biases), the last norm and, unless it is tied to the tokens, the head.
     """
 
@@ -178,7 +178,7 @@ def transformer_shapes(
 
 
 def transformer_flops(vocabulary: int, length: int, dim: int, layers: int) -> float:
-    """Return the floating point operations of one pass forward."""
+    """Return the floating point operations of a forward pass."""
     products = layers * 12 * dim * dim + vocabulary * dim
     return 2.0 * length * products + layers * 4.0 * length * length * dim / 2
 
@@ -189,7 +189,7 @@ def dense_shapes(*sizes: int) -> list[tuple[int, ...]]:
 
 
 def dense_flops(batch: int, *sizes: int) -> float:
-    """Return the floating point operations of linear layers forward."""
+    """Return the floating point operations of a forward pass of linear layers."""
     return 2.0 * batch * sum(a * b for a, b in zip(sizes, sizes[1:]))
 
 

@@ -27,11 +27,11 @@ GROUPS = {
     "models": "Models",
 }
 
-SMALL_SHARE = 0.05  # what is less of a limit is not bound by it
+SMALL_SHARE = 0.05  # below this share of a limit, work is not bound by it
 
 
 def duration(us: float | None) -> str:
-    """Return a time to read, in three digits."""
+    """Format a time with three significant digits."""
     if us is None:
         return "-"
     unit, size = next((u for u in UNITS if us >= u[1]), UNITS[-1])
@@ -47,7 +47,7 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
 
 
 def where() -> list[str]:
-    """Say when and on what something was measured."""
+    """Return the date and the machine of the measurements."""
     cpu = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
     name = cpu.group(1) if cpu else platform.processor()
     return [
@@ -57,12 +57,12 @@ def where() -> list[str]:
 
 
 def number(value: float | None, digits: int = 2) -> str:
-    """Return a number that may be missing."""
+    """Format a number that may be missing."""
     return "" if value is None else f"{value:.{digits}f}"
 
 
 def share(value: float | None) -> str:
-    """Return a share in percent; what is above 100 lies in a nearer memory than was assumed."""
+    """Format a share in percent; above 100, data came from a faster cache than assumed."""
     return "" if value is None else f"{value:.0%}"
 
 
@@ -108,7 +108,7 @@ def _threads(row: Row) -> str:
 
 
 def missed(rows: list[Row]) -> list[str]:
-    """Say by how much goals and gates are missed and what bounds the work."""
+    """List by how much goals and gates are missed and what bounds the work."""
     lines = []
     for row in rows:
         reasons = []
@@ -126,7 +126,7 @@ def missed(rows: list[Row]) -> list[str]:
 
 
 def _reason(row: Row, ratio: float, peer: str, limit: float, what: str) -> str:
-    """Say by how much a promise is missed, and if it needs a faster machine."""
+    """Format by how much a promise is missed, and whether it is beyond the machine's limit."""
     wanted, least = limit * row["peers_us"][peer], row.get("limit_us") or 0.0
     beyond = ""
     if wanted < least:
@@ -145,7 +145,7 @@ def _rate(bound: str) -> str:
 
 
 def summary(rows: list[Row]) -> list[str]:
-    """Count what is kept."""
+    """Count the goals, gates and parities that are met."""
     goals = Counter(row["verdict"] for row in rows if row["verdict"])
     best = Counter(row["parity_verdict"] for row in rows if row["parity_verdict"])
     unknown = [row for row in rows if row["goal"] is not None and row["goal_ratio"] is None]
@@ -164,7 +164,7 @@ def summary(rows: list[Row]) -> list[str]:
 
 
 def left_out(rows: list[Row]) -> list[str]:
-    """Say what was not measured."""
+    """List what was not measured, with reasons."""
     found: dict[tuple[str, str], list[str]] = {}
     for row in rows:
         for name, note in row["notes"].items():
@@ -221,7 +221,7 @@ def section(rows: list[Row], limits: dict[str, dict[str, Any]], names: Sequence[
     for group, title in GROUPS.items():
         members = [row for row in rows if row["group"] == group]
         if members:
-            # A row for two threads is followed by the one for one.
+            # Sorted by task: the row for two threads comes before that for one.
             order = {row["workload"]: i for i, row in reversed(list(enumerate(members)))}
             members.sort(key=lambda row: (order[row["workload"]], -row["threads"]))
             lines += [f"### {title}", "", *times(members, names), ""]

@@ -1,4 +1,4 @@
-"""What is kept of a measured task: one object for each row of the table."""
+"""The results of a measured task: one object for each row of the table."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ Row = dict[str, Any]
 
 
 def microseconds(seconds: float | None) -> float | None:
-    """Return a time as it is written down."""
+    """Return a time in microseconds, rounded for results.json."""
     return None if seconds is None else round(seconds * 1e6, 3)
 
 
 def verdict(ratio: float | None, goal: float | None, gate: float | None) -> str:
-    """Say what a ratio keeps: goal, gate or none (missed); nothing if nothing was promised."""
+    """Return which promise a ratio meets: goal, gate or none (missed); "" without a promise."""
     if ratio is None or goal is None:
         return ""
     if ratio <= goal:
@@ -37,7 +37,7 @@ def _best(times: dict[str, float]) -> str | None:
 
 
 def failures(rows: Iterable[Row]) -> list[str]:
-    """Say which results differ from a peer's, and which were not there."""
+    """List the results that differ from a peer's, and those that are missing."""
     found = []
     for row in rows:
         where = f"{row['workload']}, threads: {row['threads']}"
@@ -48,7 +48,7 @@ def failures(rows: Iterable[Row]) -> list[str]:
 
 
 def row(task: Task, threads: int, outcomes: dict[str, Outcome], limits: Any = None) -> Row:
-    """Return what was measured, with limits if they are known."""
+    """Return the row of a task, with limits of the machine if they are known."""
     ours = outcomes[task.subject]
     peers = {name: o for name, o in outcomes.items() if name != task.subject}
     times = {name: o.seconds for name, o in peers.items() if o.seconds is not None}

@@ -40,10 +40,10 @@ ROOT = HERE.parent
 GO = os.environ.get("GO", "go")
 ROUNDS = 3
 
-# What is promised: cold in ms, cached in us.
+# Promised overheads: cold in ms, cached in us.
 COLD_LIMIT = {"vecadd": 0.5, "softmax": 5.0, "matmul": 5.0, "mlp": 20.0, "gpt": 100.0}
 CACHED_LIMIT = {"vecadd": 30.0, "mlp": 1000.0}
-# What the portable device reaches of the native one's speed, at least.
+# The minimum speed of the portable device relative to the native one.
 PORTABLE_LIMIT = {
     "vector add 1e7": 0.85,
     "sum all 1e7": 0.85,
@@ -56,7 +56,7 @@ PORTABLE_LIMIT = {
     "MLP 784-512-256-10 b128 training step": 0.25,
     "GPT 2x256 T128 training step": 0.25,
 }
-# Cost of one call in us: an operation that adds a node, a result of 10 elements.
+# Promised overhead of a call in us: an operation that adds a node; a result of 10 elements.
 NODE_LIMIT = {"c": 0.4, "python": 3.0}
 REALIZE_LIMIT = {"python": 30.0}
 FRONTENDS = {
@@ -80,10 +80,10 @@ STARTERS = {".py": [sys.executable], ".js": ["node"], ".R": ["Rscript"]}
 
 
 def measure(program: str, *arguments: str, cores: int = 0) -> Any:
-    """Run one of the measuring programs, bound to some cores if asked; return what it printed."""
+    """Run one of the measuring programs, pinned to some cores if asked; return its JSON."""
     print(f"{program} {' '.join(arguments)}", flush=True)
     usable = os.sched_getaffinity(0)
-    if cores:  # a child inherits it
+    if cores:  # inherited by the child
         os.sched_setaffinity(0, sorted(usable)[:cores])
     try:
         starter = STARTERS.get(Path(program).suffix, [GO, "run"])
@@ -102,13 +102,13 @@ def medians(runs: list[Any]) -> Any:
 
 
 def by_turns(rounds: int) -> tuple[Any, Any]:
-    """Measure the ways to the kernel of both projects, turn by turn."""
+    """Measure the overheads of polygrad and tinygrad, interleaved."""
     pairs = [(measure("overhead.py"), measure("tinygrad_overhead.py")) for _ in range(rounds)]
     return medians([p[0] for p in pairs]), medians([p[1] for p in pairs])
 
 
 def product_speed(rounds: int) -> tuple[float, float]:
-    """Return the GFLOP/s of a matrix product on one core, ours and OpenBLAS's, by turns."""
+    """Return the GFLOP/s of a matrix product on one core, ours and OpenBLAS's, interleaved."""
     turns = [
         (measure("kernels", "-matmul", cores=1), measure("openblas.py", cores=1))
         for _ in range(rounds)
@@ -120,11 +120,11 @@ def product_speed(rounds: int) -> tuple[float, float]:
 
 
 def rewrite_speed() -> tuple[float, float]:
-    """Return how many nodes a second the rewriter visits on one core, and the visits counted."""
+    """Return the nodes per second that the rewriter visits on one core, and the visits."""
     options = ["-run=^$", "-bench=Rewrite/gpt", "-cpu=1", "-count=5"]
     command = [GO, "test", *options, "./bench"]
     print(" ".join(command), flush=True)
-    # The library sets the same, see capi.
+    # As the library sets it, see capi.
     environment = {**os.environ, "GOGC": "400"}
     done = subprocess.run(
         command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True, check=True
@@ -137,7 +137,7 @@ def rewrite_speed() -> tuple[float, float]:
 
 
 def nodes_per_second() -> float:
-    """Return how many nodes of the graph are made in a second of one core."""
+    """Return the nodes of the graph that are made per second on one core."""
     options = ["-run=^$", "-bench=Nodes", "-cpu=1", "-count=5"]
     command = [GO, "test", *options, "./bench"]
     environment = {**os.environ, "GOGC": "400"}
@@ -164,7 +164,7 @@ def against_others(
 
 
 def written(quick: bool) -> tuple[list[str], Any]:
-    """Let all write; return the section and the rows."""
+    """Measure text generation; return the section and the rows."""
     rounds, seconds, most = (1, 0.2, 1.0) if quick else (3, 1.0, 8.0)
     found = generation.measure(generation.ENTRANTS, rounds, seconds, most)
     return generation.section(found), found
@@ -176,7 +176,7 @@ def save(folder: Path, results: Any) -> None:
 
 
 def bf16_times(rows: list[Row]) -> float:
-    """Return how many times as fast our product in bfloat16 is as in float32."""
+    """Return the speedup of our matrix product in bfloat16 over float32."""
     times = {r["workload"]: r["ours_us"] for r in rows if r["ours_us"] is not None}
     if not {"matmul 1024", "matmul bf16 1024"} <= set(times):
         return 0.0
@@ -189,7 +189,7 @@ def show(row: Row) -> None:
 
 
 def probe(rows: list[Row]) -> None:
-    """Add to the rows with the most threads what compiling takes, and memory."""
+    """Add compile times, code size and memory to the rows with the most threads."""
     most = max(row["threads"] for row in rows)
     path = os.pathsep.join([str(HERE), str(ROOT / "bindings" / "python")])
     known = {"PYTHONPATH": path, "POLY_THREADS": str(most), "POLY_PERF": "1"}
@@ -203,7 +203,7 @@ def probe(rows: list[Row]) -> None:
 
 
 def portable_rows(pace: Pace) -> list[Row]:
-    """Compare our two devices."""
+    """Compare our portable device with the native one."""
     tasks = [task for task in TASKS if task.name in PORTABLE_LIMIT]
     rows, _, _ = compare.measure(tasks, [PORTABLE], [1, 2], pace)
     return rows
@@ -232,7 +232,7 @@ def portable_section(rows: list[Row]) -> list[str]:
 
 
 def verdict(value: float, limit: float | None, at_most: bool = True) -> str:
-    """Say whether a value keeps its limit."""
+    """Return whether a value meets its limit, as text."""
     if limit is None:
         return ""
     kept = value <= limit if at_most else value >= limit
@@ -240,7 +240,7 @@ def verdict(value: float, limit: float | None, at_most: bool = True) -> str:
 
 
 def overhead_section(ours: Any, peer: Any) -> list[str]:
-    """Compare the way to the kernel, cold and cached."""
+    """Compare the overheads of compiling, cold and cached."""
     cold, cached = [], []
     for name, title in TITLES.items():
         a, b = ours[name], peer[name]
@@ -285,7 +285,7 @@ def overhead_section(ours: Any, peer: Any) -> list[str]:
 
 
 def frontend_calls() -> Any:
-    """Measure what calls cost through each frontend, C first."""
+    """Measure the overhead of calls through each frontend, C first."""
     with tempfile.TemporaryDirectory() as folder:
         program = Path(folder) / "calls"
         source, include = str(HERE / "frontends" / "calls.c"), str(ROOT / "include")
@@ -300,7 +300,7 @@ def frontend_calls() -> Any:
 
 
 def frontend_section(results: Any) -> list[str]:
-    """Compare what one call costs through the frontends."""
+    """Compare the overhead of a call through the frontends."""
     rows = []
     for name, title in FRONTENDS.items():
         node, result = results[name]["node"], results[name]["realize"]
@@ -319,7 +319,7 @@ def frontend_section(results: Any) -> list[str]:
 
 
 def binding_section(results: Any) -> list[str]:
-    """Show small work through the Python binding."""
+    """Show the times of small workloads through the Python binding."""
     rows = [[f"`{name}`" if "(" in name else name, f"{us:.1f}"] for name, us in results.items()]
     return [
         "## From Python",
@@ -385,7 +385,7 @@ def memory_section(seen: Any) -> list[str]:
 
 
 def conditions() -> list[str]:
-    """Say on what was measured."""
+    """Describe the machine and the software of the measurements."""
     versions = {
         "Go": output([GO, "version"]).split()[2],
         "Python": platform.python_version(),
@@ -417,7 +417,7 @@ def output(command: list[str]) -> str:
 
 
 def overhead_rows(cold: Any, calls: Any, compared: list[Row]) -> list[dict[str, Any]]:
-    """Gather the figures beside the arithmetic."""
+    """Gather the overheads."""
     found = {"cold": cold, "calls": calls, "nodes": nodes_per_second()}
     found |= {"footprint": measure("footprint.py"), "bf16_times": bf16_times(compared)}
     return overheads.rows(found)
@@ -434,7 +434,7 @@ def main() -> None:
     args = parser.parse_args()
     rounds = 1 if args.quick else ROUNDS
     start = time.monotonic()
-    # Every frontend measures the same file.
+    # Every frontend loads the same library.
     os.environ.setdefault("POLYGRAD_LIB", str(ROOT / "build" / "libpolygrad.so"))
     if args.device:
         os.environ["POLY_DEVICE"] = args.device
@@ -482,7 +482,7 @@ def main() -> None:
     save(args.output, results)
     (args.output / "RESULTS.md").write_text("\n".join(lines))
     print("\n".join(lines))
-    # All is written: a result that differs from that of the others fails the run none the less.
+    # Results are written even if some differ from the peers', but the run fails.
     wrong = failures([*results["rows"], *results.get("portable", [])])
     if wrong:
         raise SystemExit("\n".join(["other values than a peer's:", *wrong]))

@@ -1,4 +1,4 @@
-"""The work that is measured against other frameworks, with its goal and its gate.
+"""The tasks that are compared with other frameworks, with their goals and gates.
 
 Goal and gate are ratios of our time to that of one peer in the same run, against which they were
 set; smaller is better. They hold for two threads, unless a promise for one thread is given too.
@@ -19,13 +19,13 @@ from contestants import BEAM, OURS, SPLIT
 Array = np.ndarray[Any, Any]
 Input = Callable[[np.random.Generator], Array]
 
-BLOCK = 999_983  # larger inputs repeat a block: drawing 124 million numbers takes seconds
+BLOCK = 999_983  # larger inputs tile a random block: drawing 124 million numbers takes seconds
 PARITY = 1.05
 TRAINING_RATE = 1e-4
 
 
 class Promise(NamedTuple):
-    """Goal and gate, and the peer they were set against."""
+    """Goal and gate, as ratios to the time of a peer."""
 
     goal: float
     gate: Optional[float]  # noqa: UP045 the workers' Python may be older
@@ -33,7 +33,7 @@ class Promise(NamedTuple):
 
 
 def aligned(values: Array) -> Array:
-    """Return a copy that begins at a cache line, as the memory of most frameworks does."""
+    """Return a copy aligned to a cache line, as most frameworks align their memory."""
     line = 64
     room = np.empty(values.nbytes + line, np.uint8)
     skip = -room.ctypes.data % line
@@ -59,7 +59,7 @@ def integers(high: int, *shape: int) -> Input:
 
 
 def bfloat16(*shape: int) -> Input:
-    """Return an input of normal numbers in bfloat16, of which numpy knows only the bits."""
+    """Return an input of normal numbers in bfloat16, stored as bits: numpy lacks the type."""
     return lambda rng: aligned((normal(*shape)(rng).view(np.uint32) >> 16).astype(np.uint16))
 
 
@@ -74,7 +74,7 @@ def int8(*shape: int) -> Input:
 
 
 def weights(shapes: Sequence[tuple[int, ...]]) -> list[Input]:
-    """Return inputs for the parameters of a model: 1 and 0 would be ordinary too."""
+    """Return random inputs for the parameters of a model, also where 1 or 0 are usual."""
     return [normal(*shape, scale=0.05) for shape in shapes]
 
 
@@ -82,14 +82,14 @@ def weights(shapes: Sequence[tuple[int, ...]]) -> list[Input]:
 class Task:
     """One row of the table.
 
-    program   what is computed of the inputs; for training the loss, see programs
-    flops     floating point operations that count
-    moved     bytes that must be read and written at least
-    two, one  what is promised for two threads and for one
+    program   the function of the inputs; for training the loss, see programs
+    flops     useful floating point operations
+    moved     minimum bytes that are read and written
+    two, one  the promises for two threads and for one
     skip      peers that are left out, and why
-    numbers   what is multiplied, for the limit of the arithmetic
-    subject   which way of running us is measured
-    optional  whether it need not be as fast as the best peer
+    numbers   the type of the factors, which selects the peak of the arithmetic
+    subject   the configuration of polygrad that is measured
+    optional  whether parity with the best peer is not required
     """
 
     name: str
@@ -108,7 +108,7 @@ class Task:
 
     @property
     def slow(self) -> bool:
-        """Whether it takes long to prepare or to run."""
+        """Whether preparing or running it takes long."""
         return self.flops > 6e9 or self.moved > 2e8
 
     def arrays(self) -> tuple[list[Array], list[Array]]:
@@ -117,17 +117,17 @@ class Task:
         return [make(rng) for make in self.parameters], [make(rng) for make in self.inputs]
 
     def searched(self) -> Task:
-        """Return the task with a search by tinygrad, whatever it is."""
+        """Return the task with tinygrad's search, even where that is skipped by default."""
         skip = {name: why for name, why in self.skip.items() if why != UNSEARCHED}
         return replace(self, skip=skip)
 
     @property
     def precision(self) -> str:
-        """The type that the results are as exact as."""
+        """The type whose tolerance the results must meet."""
         return "float32" if self.subject == SPLIT else self.numbers
 
     def promise(self, threads: int) -> Promise | None:
-        """Return what is promised."""
+        """Return the promise for a number of threads."""
         return self.two if threads == 2 else self.one
 
 
@@ -164,7 +164,7 @@ def _square(n: int, two: Promise | None = None) -> Task:
 
 
 def _split(n: int, two: Promise) -> Task:
-    # Six products of bfloat16 for one of float32.
+    # bf16x3 computes a float32 product by six bfloat16 products.
     arrays = [normal(n, n), normal(n, n)]
     name, flops = f"matmul {n}, POLY_F32=bf16x3", 6 * 2.0 * n**3
     way: dict[str, Any] = {"numbers": "bfloat16", "subject": SPLIT, "optional": True}
@@ -213,8 +213,8 @@ def _conv(
 
 
 def _trained(forward: float, first: float) -> float:
-    """Return the operations of a training step: forward, the gradients of weights, and those of
-    what goes into a layer, but for the layers that the input goes into, which take first."""
+    """Return the operations of a training step; first: those of forward in layers on the data."""
+    # Forward, gradients of weights, and gradients of the inputs, which layers on the data lack.
     return 3 * forward - first
 
 
@@ -308,7 +308,7 @@ def _training(
 
 def _attention(heads: int, length: int, size: int, **options: Any) -> Task:
     inputs = [normal(1, heads, length, size) for _ in range(3)]
-    flops = 4.0 * heads * length * length * size / 2  # the half of the scores that counts
+    flops = 4.0 * heads * length * length * size / 2  # only the unmasked half of the scores counts
     moved = 16.0 * heads * length * size
     name = f"attention {heads}x{length}x{size} causal"
     return Task(name, "rows", p.of("attention"), inputs, flops, moved, **options)
@@ -381,7 +381,7 @@ TASKS: list[Task] = [
         "rows",
         p.cross_entropy_loss,
         [integers(50257, 512)],
-        moved=2 * 4.0 * 512 * 50257,  # a row stays in the cache until it is written
+        moved=2 * 4.0 * 512 * 50257,  # read and written once: a row stays in the cache in between
         parameters=[normal(512, 50257)],
         skip=dict(NO_NUMPY),
     ),
@@ -443,7 +443,7 @@ TASKS: list[Task] = [
         p.lstm_loss,
         [normal(16, 32, 128), integers(10, 32)],
         [(512, 128), (512, 128), (512,), (10, 128), (10,)],
-        # The state before the first step is 0: it needs no product.
+        # The first step needs no recurrent product: its state is 0.
         2.0 * 32 * (16 + 15) * 512 * 128,
         2.0 * 32 * 16 * 512 * 128,
         **{name: "more than two minutes to compile" for name in ("tinygrad", BEAM)},

@@ -1,4 +1,4 @@
-"""The benchmark itself: it measures all that was promised, and reports what it measured."""
+"""Tests of the benchmark itself: its tasks cover all promises, and its reports are right."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from sweep.__main__ import main as sweep_main
 from sweep.__main__ import page
 from tasks import BY_NAME, PARITY, TASKS, UNSEARCHED, Task, int8, normal
 
-# Goal, gate and peer for two threads of what was promised from the start.
+# Goal, gate and peer of the original promises, for two threads.
 PROMISED: dict[str, tuple[float, float | None, str] | None] = {
     "vector add 1e3": None,
     "vector add 1e6": (0.52, 0.65, "numpy"),
@@ -97,7 +97,7 @@ def test_tasks_have_names_and_groups_of_their_own() -> None:
 
 
 def outcomes(ours: float, **others: float) -> dict[str, Outcome]:
-    """Return outcomes of so many seconds, of equal values."""
+    """Return outcomes with these seconds and equal values."""
     times = {OURS: ours, **others}
     return {
         n: Outcome(turns=[s, s, 9.0], least=s, first=1.0, difference="") for n, s in times.items()
@@ -105,7 +105,7 @@ def outcomes(ours: float, **others: float) -> dict[str, Outcome]:
 
 
 def faked(name: str, threads: int = 2, **seconds: float) -> Row:
-    """Return a row of a task."""
+    """Return the row of a task with these times."""
     task, found = BY_NAME[name], outcomes(**seconds)
     return row(task, threads, {task.subject: found.pop(OURS), **found}, LIMITS)
 
@@ -135,7 +135,7 @@ def test_the_page_of_numerics_says_how_fast_bf16x3_was() -> None:
         for (name, threads), us in times.items()
         if (f"{name}, POLY_F32=bf16x3", threads) in times
     ]
-    if ratios:  # a processor without AMX has none
+    if ratios:  # empty on a CPU without AMX
         page = " ".join((showcase.ROOT / "docs" / "guide" / "numerics.md").read_text().split())
         assert f"{min(ratios):.2f} to {max(ratios):.2f} times as fast for matrices of" in page
 
@@ -144,7 +144,7 @@ def test_goals_are_for_the_peer_that_they_were_set_against() -> None:
     found = faked("exp 1e6", ours=1.0, torch=1.0)
     assert (found["goal"], found["goal_ratio"], found["verdict"]) == (0.28, None, "")
     assert found["parity_verdict"] == "kept"
-    # Sums were promised against a search: without one, numpy's time tells nothing.
+    # The promise for sums is relative to tinygrad's search: other peers do not stand in for it.
     found = faked("sum all 1e7", ours=0.1, numpy=1.0, tinygrad=1.0)
     assert (found["goal_peer"], found["goal_ratio"], found["verdict"]) == (BEAM, None, "")
     text = report.section([found], LIMITS, ["numpy"])
@@ -175,7 +175,7 @@ def test_what_failed_is_noted_and_does_not_count() -> None:
 
 
 def folder_of(path: Path, **results: Any) -> Path:
-    """Write results down; an underscore in their names is a space."""
+    """Save results; an underscore in a name stands for a space."""
     for name, result in results.items():
         values.save(path, name.replace("_", " "), np.asarray(result, np.float32))
     return path
@@ -206,7 +206,7 @@ def test_weights_are_compared_by_what_steps_have_added(tmp_path: Path) -> None:
     step = np.array([1e-5, -2e-5, 0], np.float32)
     ours = folder_of(tmp_path / "ours", weight_0=before - step, gradient_0=step * 1e4)
     same = folder_of(tmp_path / "same", weight_0=before - step * np.float32(1.0005))
-    assert values.difference(ours, same, before=[before]) == ""  # which has no gradients
+    assert values.difference(ours, same, before=[before]) == ""  # the peer has no gradients
     forgotten = folder_of(tmp_path / "forgotten", weight_0=before)
     assert "weight 0: 2 of 3" in values.difference(ours, forgotten, before=[before])
     assert values.difference(ours, forgotten, before=[before * 0]) == ""
@@ -231,7 +231,7 @@ def test_other_values_fail_the_run() -> None:
 def limit_of(
     flops: float, moved: float, threads: int, numbers: str = "float32"
 ) -> tuple[float, str]:
-    """Return the seconds that work takes at least, and what bounds it."""
+    """Return the lower bound of the time of some work in seconds, and what bounds it."""
     task = Task("", "", programs.add, [], flops, moved, numbers=numbers)
     parts = bounds(LIMITS, threads, task)
     return max((seconds, name) for name, seconds in parts.items())
@@ -240,7 +240,7 @@ def limit_of(
 def test_the_slower_of_arithmetic_and_memory_is_the_limit() -> None:
     assert limit_of(100e9, 8.0, 1) == (1.0, "arithmetic")
     assert limit_of(1.0, 4000, 2) == (1e-8, "L1")
-    # Each cache may hold a part from the run before.
+    # A part of the data may still be in each cache from the previous run.
     l1, l2, l3 = (32 << 10) / 400e9, (1 << 20) / 200e9, (50 << 20) / 40e9
     in_l3 = 40e6 - 2 * (32 << 10) - 2 * (1 << 20)
     seconds, name = limit_of(1.0, 40e6, 2)
@@ -249,7 +249,7 @@ def test_the_slower_of_arithmetic_and_memory_is_the_limit() -> None:
     seconds, name = limit_of(1.0, 2e9, 1)
     assert name == "DRAM" and seconds == pytest.approx(l1 + l2 + l3 + beyond / 20e9)
     assert limit_of(1600e9, 8.0, 1, numbers="bfloat16") == (1.0, "arithmetic")
-    # What has no instructions of its own is multiplied as float32.
+    # Types without instructions of their own have the peak of float32.
     assert limit_of(100e9, 8.0, 1, numbers="float16") == (1.0, "arithmetic")
 
 
@@ -263,7 +263,7 @@ def test_the_limits_of_this_machine_are_measured(tmp_path: Path) -> None:
 def test_training_steps_count_no_gradient_of_the_input() -> None:
     batch, first, rest = 128, 784 * 512, 512 * 256 + 256 * 10
     mlp = BY_NAME["MLP 784-512-256-10 b128 training step"]
-    # Forward and the gradient of the weights, and for later layers that of what goes in.
+    # Forward and the gradient of the weights; for later layers also the gradient of the input.
     assert mlp.flops == 2 * batch * (2 * first + 3 * rest)
     cnn = BY_NAME["CNN 28x28, 32-64 channels, b32 training step"]
     taps = (28 * 28 * 32 * 9, 28 * 28 * 64 * 32 * 9, 640 * 14 * 14)

@@ -1,4 +1,4 @@
-"""Measure what tinygrad needs from the Tensor call to the source of its kernels.
+"""Measure tinygrad's overhead from the Tensor call to the source of its kernels.
 
 Prints one JSON object: {workload: {"cold_ms", "cached_us", "kernels", "distinct"}}.
 The compiler (clang) is left out: cold is building the graph, scheduling, lowering and rendering
@@ -71,7 +71,7 @@ class GPT:
         self.norm, self.head = nn.LayerNorm(dim), nn.Linear(dim, vocabulary, bias=False)
 
     def __call__(self, x: Any) -> Any:
-        """Return the scores of the next token."""
+        """Return the logits of the next token."""
         length = x.shape[1]
         mask = Tensor.full((1, 1, length, length), float("-inf")).triu(1)
         x = self.tokens(x) + self.places(Tensor.arange(length).reshape(1, length))
@@ -81,7 +81,7 @@ class GPT:
 
 
 def placed(model: Any) -> Any:
-    """Give every parameter memory of its own instead of a pending random number."""
+    """Replace each parameter's lazy random initialisation by an empty buffer."""
     for p in nn.state.get_parameters(model):
         p.replace(Tensor.empty(*p.shape))
         p.requires_grad = True
@@ -89,9 +89,9 @@ def placed(model: Any) -> Any:
 
 
 def loss_and_gradients(model: Any, x: Any, y: Any) -> Outputs:
-    """Build forward and backward."""
+    """Build the forward and backward pass."""
     loss = model(x).sparse_categorical_crossentropy(y)
-    # An embedding keeps its integer index among its parameters once it was called.
+    # After its first call an embedding lists its integer arange as a parameter, too.
     parameters = [p for p in nn.state.get_parameters(model) if p.requires_grad]
     return [loss, *loss.gradient(*parameters)]
 
@@ -132,7 +132,7 @@ WORKLOADS = {f.__name__: f for f in (vecadd, softmax, matmul, mlp, gpt)}
 
 
 def cold(build: Callable[[], Outputs]) -> dict[str, float]:
-    """Time one build, schedule and lowering in this process, and count the kernels."""
+    """Time one build, schedule and lowering in this process; count the kernels."""
     renderer = ClangRenderer()
     start = time.perf_counter()
     outputs = build()
@@ -145,7 +145,7 @@ def cold(build: Callable[[], Outputs]) -> dict[str, float]:
 
 
 def cold_in_child(build: Callable[[], Outputs]) -> dict[str, float]:
-    """Run cold in a forked child, whose caches are as empty as ours."""
+    """Run cold in a forked child, which inherits our empty caches."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
@@ -164,7 +164,7 @@ def cold_in_child(build: Callable[[], Outputs]) -> dict[str, float]:
 
 
 def cached(build: Callable[[], Outputs], seconds: float = 0.7) -> dict[str, float]:
-    """Time repeated builds and realizes that were all seen before; the median."""
+    """Return the median time of repeated builds and realizes with warm caches."""
     times: list[float] = []
     end = time.perf_counter() + seconds
     while len(times) < 8 or time.perf_counter() < end:
@@ -178,7 +178,7 @@ def cached(build: Callable[[], Outputs], seconds: float = 0.7) -> dict[str, floa
 def main() -> None:
     """Measure each workload."""
     names = sys.argv[1:] or list(WORKLOADS)
-    cold((lambda a: lambda: [a.exp().sum()])(Tensor.empty(7)))  # modules that load late
+    cold((lambda a: lambda: [a.exp().sum()])(Tensor.empty(7)))  # imports lazily loaded modules
     results: dict[str, dict[str, float]] = {}
     for name in names:
         build = WORKLOADS[name]()

@@ -40,7 +40,7 @@ def normal(*shape: int, scale: float = 1.0) -> Array:
 
 
 class Frame(NamedTuple):
-    """What programs are written with: the functions that two frameworks name differently."""
+    """The interface of programs: functions that the frameworks name differently."""
 
     of: Any  # grad, vmap, jvp …
     lax: Any
@@ -103,13 +103,13 @@ TORCH = Frame(
     lambda x, *axes: x.permute(*axes),
 )
 TURN = 0.02  # seconds
-REST = 0.25  # seconds before a turn: threads of OpenMP spin for 0.2 after the one before
+REST = 0.25  # seconds before a turn: OpenMP threads busy-wait for 0.2 after the previous one
 PEERS = ("theirs", "torch", "inductor")
-# A program makes a function of arrays; its results are compared.
+# A program returns a function of arrays, whose results are compared.
 Program = Callable[[Frame], Any]
 ROWS: dict[str, tuple[Program, list[Array]]] = {}
-IN_TORCH: set[str] = set()  # rows that torch.func has, too
-# JAX's loop goes on to draw for elements that have accepted a sample, until all have one.
+IN_TORCH: set[str] = set()  # rows that are also run in torch.func
+# JAX's rejection loop redraws also accepted elements until all are done: other samples.
 BY_DISTRIBUTION = {"binomial samples, 1e6"}
 
 
@@ -170,7 +170,7 @@ def cnn(f: Frame) -> Any:
     torch=True,
 )
 def transformer(f: Frame) -> Any:
-    """Return the product of the second derivatives with the parameters."""
+    """Return a Hessian-vector product, with the parameters as the vector."""
 
     def layer(x: Any, ws: Any) -> Any:
         q, k, v, o, up, down = ws
@@ -195,7 +195,7 @@ def transformer(f: Frame) -> Any:
     torch=True,
 )
 def logistic(f: Frame) -> Any:
-    """Return all second derivatives."""
+    """Return the Hessian."""
 
     def loss(w: Any, x: Any, y: Any) -> Any:
         z = x @ w
@@ -211,7 +211,7 @@ for _ in range(4):
 
 
 def gpt(checkpointed: bool) -> Program:
-    """Return the gradients of the blocks of a GPT, which are computed again or stored."""
+    """Return the gradients of a GPT's blocks, with or without checkpointing."""
 
     def program(f: Frame) -> Any:
         keep = np.tril(np.ones((128, 128), "float32")) * 1e9 - 1e9
@@ -244,7 +244,7 @@ BODIES = np.array(
 
 @row("Jacobian through 1,000 RK4 steps of 3 bodies", BODIES)
 def bodies(f: Frame) -> Any:
-    """Return the derivatives of the last state by the first, in forward mode."""
+    """Return the Jacobian of the last state by the first, in forward mode."""
 
     def slope(s: Any) -> Any:
         p, v = s[:, :2], s[:, 2:]
@@ -302,7 +302,7 @@ ROWS["LSTM by scan, gradients"] = (
     "Newton's method by while_loop, from 1,000 starts", RNG.uniform(0.5, 50, 1000).astype("float32")
 )
 def newton(f: Frame) -> Any:
-    """Return the roots of x^3 + x = a."""
+    """Return the roots of x^3 + x = a by Newton's method."""
 
     def root(a: Any) -> Any:
         def improve(state: Any) -> Any:
@@ -344,7 +344,7 @@ def hmc(f: Frame) -> Any:
     normal(1_000_000),
 )
 def recurrence(f: Frame) -> Any:
-    """Return all values of x[i] = a[i] x[i-1] + b[i]."""
+    """Return the linear recurrence x[i] = a[i] x[i-1] + b[i], by a prefix scan."""
 
     def run(a: Any, b: Any) -> Any:
         return f.lax.associative_scan(lambda x, y: (x[0] * y[0], y[0] * x[1] + y[1]), (a, b))[1]
@@ -353,7 +353,7 @@ def recurrence(f: Frame) -> Any:
 
 
 def samples(name: str, *parameters: float) -> Program:
-    """Return a program that draws a million."""
+    """Return a program that draws a million samples."""
     return lambda f: lambda key: getattr(f.random, name)(key, *parameters, (1_000_000,))
 
 
@@ -368,14 +368,14 @@ ROWS["gamma samples, gradients of 1e5"] = (
 
 
 def leaves(x: Any) -> list[Any]:
-    """Return the tensors of a result."""
+    """Return the leaves of a nested result."""
     return [y for part in x for y in leaves(part)] if isinstance(x, (list, tuple)) else [x]
 
 
 def compiled(
     frame: Frame, program: Program, arrays: list[Array], inductor: bool = False
 ) -> Callable[[], list[Any]]:
-    """Return a program as a function that waits for its results."""
+    """Compile a program to a function that blocks until its results are ready."""
     if frame is OURS:
         tensors = [Tensor(a).realize() for a in arrays]
 
@@ -402,14 +402,14 @@ def compiled(
 
 
 def first_call(name: str, frame: str) -> float:
-    """Return the seconds of a first call in a new process."""
+    """Return the median seconds of a first call in new processes."""
     command = [sys.executable, __file__, "--first", frame, "--only", f"^{re.escape(name)}$"]
     done = [subprocess.run(command, capture_output=True, text=True, check=True) for _ in range(3)]
     return statistics.median(float(run.stdout.splitlines()[-1]) for run in done)
 
 
 def memory(program: Program, arrays: list[Array]) -> tuple[int, int]:
-    """Return the bytes of temporaries of both."""
+    """Return the bytes of temporaries in polygrad and in JAX."""
     tensors = [Tensor(a).realize() for a in arrays]
     ours = viz.profile(*leaves(program(OURS)(*tensors)), runs=1).temporary_bytes
     lowered = jax.jit(program(THEIRS)).lower(*[jnp.asarray(a) for a in arrays])
@@ -417,19 +417,19 @@ def memory(program: Program, arrays: list[Array]) -> tuple[int, int]:
 
 
 def greatest(left: Array, right: Array) -> float:
-    """Return the greatest difference, of the greatest number."""
+    """Return the maximum difference relative to the maximum magnitude."""
     return float(np.abs(left - right).max() / max(np.abs(right).max(), 1e-30))
 
 
 def steps(left: Array, right: Array) -> float:
-    """Return the greatest difference of the distributions of samples (Kolmogorov, Smirnov)."""
+    """Return the two-sample Kolmogorov-Smirnov statistic."""
     at = np.union1d(left, right)
     below = [np.searchsorted(np.sort(x), at, "right") / x.size for x in (left, right)]
     return float(np.abs(below[0] - below[1]).max())
 
 
 def turn(run: Callable[[], Any]) -> float:
-    """Return the seconds of a call, of the mean of several if it is short; the first is cold."""
+    """Return the seconds of a call; if it is short, the mean of several after a warm-up."""
     start = time.perf_counter()
     run()
     taken = time.perf_counter() - start
@@ -443,7 +443,7 @@ def turn(run: Callable[[], Any]) -> float:
 
 
 def measure(name: str, rounds: int) -> dict[str, float]:
-    """Return median and first times in seconds, memory, and how far the results are apart."""
+    """Return median and first times in seconds, memory, and the errors of the results."""
     program, arrays = ROWS[name]
     runs = {"ours": compiled(OURS, program, arrays), "theirs": compiled(THEIRS, program, arrays)}
     if name in IN_TORCH:
@@ -467,7 +467,7 @@ def measure(name: str, rounds: int) -> dict[str, float]:
 
 
 def size(n: float) -> str:
-    """Return bytes as text."""
+    """Format a number of bytes."""
     return f"{n / 2**20:.1f} MiB" if n >= 2**19 else f"{n / 2**10:.0f} KiB"
 
 

@@ -1,4 +1,4 @@
-"""Whole results of a task in files: what each framework computed, compared value by value.
+"""Files of a task's results in each framework, compared elementwise.
 
 A result has a name: "output 0", after a training step "loss 1", "gradient 0", "weight 0".
 """
@@ -13,19 +13,19 @@ import numpy as np
 
 Array = np.ndarray[Any, Any]
 
-# How far a value may be from a peer's: relative to it, and to the largest of the result.
+# Tolerances against a peer's value: relative to it, and to the result's largest magnitude.
 SLACK = {
     "float32": (1e-3, 2e-4),
     "float16": (4e-3, 2e-3),
     "bfloat16": (2e-2, 8e-3),
     "int8": (0.0, 0.0),
 }
-ROUNDINGS = 4  # of a weight in its steps, in units of the last place
+ROUNDINGS = 4  # rounding error of an updated weight, in units of the last place
 CHUNK = 1 << 22
 
 
 def save(folder: Path, name: str, value: Any) -> None:
-    """Write a result."""
+    """Save a result."""
     folder.mkdir(parents=True, exist_ok=True)
     np.save(folder / f"{name}.npy", np.asarray(value))
 
@@ -43,10 +43,10 @@ def _load(folder: Path, name: str) -> Array:
 def difference(
     ours: Path, theirs: Path, numbers: str = "float32", before: Sequence[Array] = ()
 ) -> str:
-    """Say where results first differ from a peer's, nothing if they agree.
+    """Describe the first difference from a peer's results, "" if they agree.
 
-    Weights are compared by what the steps added to those before: it is far smaller than they are.
-    A peer need not have gradients: its weights tell them.
+    Weights are compared by their updates, which are far smaller than the weights.
+    A peer need not have gradients: the updates of its weights show them.
     """
     here, there = names(ours), names(theirs)
     optional = {name for name in here if name.startswith("gradient")}

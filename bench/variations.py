@@ -31,7 +31,7 @@ GOAL, PEER_GOAL, PEER = 1.3, t.PARITY, "torch"
 
 
 class Variation(NamedTuple):
-    """A task, the one of the benchmark that it varies, and whether its values are random."""
+    """A task, the benchmark's task that it varies, and whether its values are random."""
 
     task: Task
     of: str
@@ -41,7 +41,7 @@ class Variation(NamedTuple):
 def _task(
     name: str, program: p.Program, inputs: Sequence[t.Input], work: float, **options: Any
 ) -> Task:
-    """Return a task; its work is in operations, or in bytes if that counts in what it varies."""
+    """Return a task; its work is in operations, or in bytes if the varied task counts those."""
     return Task(name, "variations", program, inputs, work, **options)
 
 
@@ -55,7 +55,7 @@ def _attention(
     batch: int = 1,
     shared: int = 1,
 ) -> Variation:
-    """Return attention in which so many pairs of a query and a key count in each head."""
+    """Return attention with a number of unmasked pairs of query and key in each head."""
     shapes = [(batch, n, length, 64) for n in (heads, heads // shared, heads // shared)]
     base = "attention 4x4096x64 causal" if length > 2048 else "attention 12x1024x64 causal"
     inputs = [*(normal(*shape) for shape in shapes), *given]
@@ -75,7 +75,7 @@ def _trained(name: str, length: int, dropout: float = 0.0) -> Variation:
 
 
 def _causal(length: int) -> float:
-    """Return how many pairs count, as the benchmark counts them."""
+    """Return the number of pairs under a causal mask, as the benchmark counts them."""
     return length * length / 2
 
 
@@ -108,7 +108,7 @@ def _conv(
 def _product(
     name: str, formula: str, sizes: dict[str, int], reduce: str = "", of: str = "matmul 1024"
 ) -> Variation:
-    """Return a product by its formula, further reduced over its last axis by a function."""
+    """Return an einsum, optionally reduced over its last axis by a named function."""
     shapes = [[sizes[c] for c in term] for term in formula.split("->")[0].split(",")]
 
     def program(f: p.Ops, a: p.Tensor, b: p.Tensor) -> p.Tensor:
@@ -223,7 +223,7 @@ BY_NAME = t.BY_NAME | {v.task.name: v.task for v in VARIATIONS}
 
 
 class Result(NamedTuple):
-    """What came of a variation: times, ratios to the task and to PyTorch, and what went wrong."""
+    """The results of a variation: times, ratios to the task and to PyTorch, and errors."""
 
     variation: Variation
     threads: int
@@ -256,7 +256,7 @@ class Result(NamedTuple):
 def measure(
     variation: Variation, entrants: list[duel.Contestant], pace: duel.Pace, threads: int
 ) -> Result:
-    """Time a variation by turns with what it varies and, if there is a third process, PyTorch."""
+    """Time a variation interleaved with its task and, with a third process, PyTorch."""
     task, base = variation.task, t.BY_NAME[variation.of]
     given = [task, base, task][: len(entrants)]
     with tempfile.TemporaryDirectory() as folder:

@@ -32,7 +32,7 @@ from variations import BY_NAME
 
 STATUS = Path("/proc/self/status")
 UNTIMED_TOKENS, LEAST_TOKENS = 3, 4
-SHORT = 5e-6  # what is shorter is timed several calls at a time
+SHORT = 5e-6  # shorter calls are timed in batches
 
 
 def peak_mib() -> float:
@@ -42,24 +42,24 @@ def peak_mib() -> float:
 
 
 class Worker:
-    """What a framework is doing."""
+    """The state of a framework's process."""
 
     def __init__(self, framework: str, variant: str, threads: int) -> None:
         self.framework, self.compiled, self.threads = framework, variant == "compile", threads
         self.model: Any = None
         self.ops: Any = importlib.import_module(f"peers.{framework}")
         self.ops.setup(threads, variant)
-        gc.freeze()  # a collection need not look through the framework
+        gc.freeze()  # collections skip the framework's objects
         self.check: Callable[[Any], None] = getattr(self.ops, "check", lambda result: None)
         self.run: Any = None
         self.calls = 1
 
     def version(self) -> dict[str, Any]:
-        """Say which version is running."""
+        """Return the version of the framework."""
         return {"version": self.ops.version()}
 
     def prepare(self, task: str, folder: str = "") -> dict[str, Any]:
-        """Make a task ready to be timed; write what it computes into a folder if one is given."""
+        """Compile and warm up a task; save its results into a folder if one is given."""
         self.drop()
         wanted = BY_NAME[task] if task in BY_NAME else cases.find(task)
         to = Path(folder) if folder else None
@@ -78,11 +78,11 @@ class Worker:
         if to:
             self.keep(to, "loss 1, output" if parameters else "output", self.results(run, result))
         seconds = first
-        for i in range(3):  # the first ones may compile
+        for i in range(3):  # the first calls may still compile
             start = time.perf_counter()
             result = run()
             seconds = time.perf_counter() - start
-            if to and weights and i == 0:  # a second step computes with what the first has updated
+            if to and weights and i == 0:  # the second step reads the updated weights
                 self.keep(to, "loss 2, output", self.results(run, result))
                 self.keep(to, "weight", weights())
             if seconds > 0.3:
@@ -97,12 +97,12 @@ class Worker:
         return results if isinstance(results, (tuple, list)) else [results]
 
     def keep(self, folder: Path, kind: str, results: Any) -> None:
-        """Write results down, to compare them with those of others."""
+        """Save results for comparison."""
         for i, result in enumerate(results):
             values.save(folder, f"{kind} {i}", self.ops.read(result))
 
     def time(self, seconds: float) -> dict[str, Any]:
-        """Time calls for some seconds, one at least."""
+        """Time calls for some seconds, at least one."""
         run, calls = self.run, self.calls
         clock = time.perf_counter
         samples: list[float] = []
@@ -112,7 +112,7 @@ class Worker:
         run()
         now = clock()
         while now < end or not samples:
-            if not samples and now > end:  # even the first call, with cold caches, takes too long
+            if not samples and now > end:  # the warm-up alone exceeds the budget: it is the sample
                 samples.append(now - start)
                 break
             start = clock()
@@ -125,13 +125,13 @@ class Worker:
         return {"median": statistics.median(samples), "least": min(samples), "n": len(samples)}
 
     def drop(self) -> dict[str, Any]:
-        """Forget the task."""
+        """Release the task."""
         self.run = None
         gc.collect()
         return {}
 
     def load(self, folder: str, kind: str, prompt: list[int]) -> dict[str, Any]:
-        """Load a GPT-2 with weights of a type, and make all that is made by its first tokens."""
+        """Load a GPT-2 with weights of a type, and generate its first tokens as warm-up."""
         start = time.perf_counter()
         module = importlib.import_module(f"gpt2.{self.framework}")
         self.model = module.Model(folder, kind, self.threads, self.compiled)
@@ -142,7 +142,7 @@ class Worker:
         return {"load": loaded - start, "prepare": time.perf_counter() - loaded}
 
     def generate(self, prompt: list[int], seconds: float, most: int) -> dict[str, Any]:
-        """See a prompt, then write tokens for some seconds, a few at least."""
+        """Process a prompt, then generate tokens for some seconds, at least a few."""
         clock = time.perf_counter
         start = clock()
         self.model.prompt(prompt)
@@ -162,7 +162,7 @@ class Worker:
 
 
 def serve(worker: Worker, requests: TextIO, answers: TextIO) -> None:
-    """Answer requests until there are no more."""
+    """Answer requests until the end of input."""
     print(json.dumps(worker.version()), file=answers, flush=True)
     for line in requests:
         request = json.loads(line)

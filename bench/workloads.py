@@ -1,4 +1,4 @@
-"""The graphs that are measured, the same ones that tinygrad_overhead.py builds."""
+"""The graphs of the overhead measurements, the same as in tinygrad_overhead.py."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def matmul(g: Graph, n: int = 256) -> Build:
 
 
 def matmul512(g: Graph) -> Build:
-    """Return a builder of a product that is worth tiling."""
+    """Return a builder of a matrix product large enough for tiling."""
     return matmul(g, 512)
 
 
