@@ -1,4 +1,4 @@
-"""What calls cost in Python, beside numpy, which computes at once.
+"""The overhead of calls in Python, beside numpy, which is eager.
 
 Prints one JSON object: {"python": {"node", "realize", "rerun"}, "numpy": {…}} in us.
 """
@@ -17,7 +17,7 @@ from polygrad.nn import compile_step
 
 
 def rerun_us(x: Tensor, y: Tensor) -> float:
-    """Return the time of running a compiled sum again, by a call of the library."""
+    """Return the time of rerunning a compiled sum by a call of the library."""
     step = compile_step(lambda a, b: a + b, x, y)
     run = partial(lib.poly_function_rerun, step._function._handle)
 

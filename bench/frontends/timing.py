@@ -1,4 +1,4 @@
-"""How calls are timed in Python."""
+"""Timing of calls in Python."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ NODES, ROUNDS, UNTIMED, SIZE = 100, 1000, 50, 10
 
 
 def median_us(work: Callable[[], object]) -> float:
-    """Return the median time of a call in us, without the first ones."""
+    """Return the median time of a call in us, after warm-up."""
     times = []
     for _ in range(ROUNDS + UNTIMED):
         start = time.perf_counter()
@@ -21,10 +21,10 @@ def median_us(work: Callable[[], object]) -> float:
 
 
 def node_us(leaf: Callable[[], Any], b: Any) -> float:
-    """Return the median time of an addition of b in us, in chains that begin at new leaves."""
+    """Return the median time in us of an addition of b, in chains that begin at new leaves."""
     times = []
     for _ in range(ROUNDS + UNTIMED):
-        x = leaf()  # a new one: so the sums are new too
+        x = leaf()  # new, so that none of the sums is cached
         start = time.perf_counter()
         for _ in range(NODES):
             x = x + b

@@ -1,4 +1,4 @@
-"""What calls cost in tinygrad. Prints one JSON object: {"tinygrad": {"node", "realize"}} in us.
+"""Overhead of calls in tinygrad. Prints a JSON object: {"tinygrad": {"node", "realize"}} in us.
 
 realize is on the NULL device, whose kernels do nothing.
 """

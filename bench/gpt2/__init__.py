@@ -1,8 +1,8 @@
-"""A GPT-2 of random weights, as large as the smallest that was published: 124 million.
+"""A GPT-2 with random weights, of the size of the smallest published one: 124 million.
 
 A module for each framework has a class Model(folder, kind, threads, compiled):
-    prompt(tokens)   forget all that was seen and see tokens
-    step()           return the next token, the most likely one, and see it
+    prompt(tokens)   clear the KV cache and process tokens
+    step()           return the next token, decoded greedily, and append it
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def shapes() -> dict[str, tuple[int, ...]]:
 
 
 def save(folder: Path) -> None:
-    """Write a model as Hugging Face would: its config and its safetensors file."""
+    """Write a model in Hugging Face's format: its config and its safetensors file."""
     header: dict[str, Any] = {}
     at = 0
     for name, shape in shapes().items():
@@ -62,7 +62,7 @@ def save(folder: Path) -> None:
 
 
 def load(folder: str) -> Iterator[tuple[str, Array]]:
-    """Read the parameters one after the other, so that no more than one is there twice."""
+    """Yield the parameters one at a time, so that at most one is in memory twice."""
     with (Path(folder) / FILE).open("rb") as file:
         header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
         for name, found in header.items():

@@ -1,7 +1,7 @@
-"""tinygrad on its CPU device, in the manner of its own example of GPT-2.
+"""tinygrad on its CPU device, modelled on its own example of GPT-2.
 
-A step is replayed by TinyJit, with token and place as bound variables, and writes keys and values
-into a cache. The prompt is seen as a whole by kernels that are compiled the first time.
+A step is replayed by TinyJit, with token and position as bound variables, and writes keys and
+values into a cache. The prompt is processed at once, by kernels compiled the first time.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ ROOM = 256
 
 
 class Model:
-    """The formulas; BEAM and CPU_COUNT are set by the environment."""
+    """The model; BEAM and CPU_COUNT are set by the environment."""
 
     def __init__(self, folder: str, kind: str, threads: int, compiled: bool) -> None:
         if kind != "float32":
@@ -38,7 +38,7 @@ class Model:
         return x.linear(self.w[name + ".weight"], self.w[name + ".bias"])
 
     def layers(self, x: Tensor, at: Any, n: int) -> Tensor:
-        """Return the token that follows rows of width numbers, n from a place on."""
+        """Return the token that follows n rows of embeddings from position at."""
         first = isinstance(at, int)
         mask = Tensor.full((1, 1, n, n), float("-inf")).triu(1) if n > 1 else None
         for i in range(LAYERS):
@@ -60,13 +60,13 @@ class Model:
         return scores.argmax(-1).realize()
 
     def one(self, token: Any, at: Any) -> Tensor:
-        """See one token."""
+        """Process one token; return the next one."""
         rows = self.w["wte.weight"].shrink(((token, token + 1), None)).reshape(1, 1, WIDTH)
         places = self.w["wpe.weight"].shrink(((at, at + 1), None)).reshape(1, 1, WIDTH)
         return self.layers(rows + places, at, 1)
 
     def prompt(self, tokens: list[int]) -> None:
-        """See the prompt."""
+        """Process the prompt."""
         n = self.at = len(tokens)
         x = self.w["wte.weight"][Tensor([tokens])] + self.w["wpe.weight"][:n]
         self.next = int(self.layers(x, 0, n).item())

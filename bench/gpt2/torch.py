@@ -1,8 +1,8 @@
 """PyTorch, eager or with its layers compiled, and a cache of keys and values.
 
-The eager one attends to what was seen so far. torch.compile wants shapes that stay: compiled layers
-look at the whole cache through a mask, which has no more room than is asked for. One of them is
-compiled for all ("regional compilation"), and the prompt is seen by eager ones.
+The eager one attends to the tokens so far. torch.compile needs static shapes: compiled layers
+attend to the whole cache, of the least sufficient size, through a mask. One of them is
+compiled for all ("regional compilation"), and the prompt is processed by eager ones.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def norm(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
 def layer(
     x: Tensor, w: Sequence[Tensor], cache: Tensor, places: Tensor, seen: int, mask: Tensor | None
 ) -> Tensor:
-    """Return what a layer makes of rows at places. Only places before seen count."""
+    """Return a layer's output for rows at positions; it attends to positions before seen."""
     n = len(x)
     qkv = torch.addmm(w[3], norm(x, w[0], w[1]), w[2])
     q, *kv = qkv.view(n, 3, HEADS, SIZE).permute(1, 2, 0, 3)
@@ -43,7 +43,7 @@ def layer(
 
 
 class Model:
-    """The formulas, with weights of a type."""
+    """The model, with weights of a type."""
 
     def __init__(self, folder: str, kind: str, threads: int, compiled: bool) -> None:
         torch.set_num_threads(threads)
@@ -61,7 +61,7 @@ class Model:
         self.next: Tensor = torch.zeros(1, dtype=torch.int64)
 
     def see(self, tokens: Tensor, fixed: bool) -> None:
-        """See tokens, by compiled layers of fixed shapes or eager ones."""
+        """Process tokens, by compiled layers of fixed shapes or by eager ones."""
         first, self.at = self.at, self.at + len(tokens)
         places = self.places[first : self.at]
         run, seen = (self.compiled, ROOM) if fixed else (layer, self.at)
@@ -73,7 +73,7 @@ class Model:
         self.next = (x @ self.w["wte.weight"].T).argmax(-1)
 
     def prompt(self, tokens: list[int]) -> None:
-        """See the prompt."""
+        """Process the prompt."""
         self.at = 0
         self.see(torch.tensor(tokens), fixed=False)
 

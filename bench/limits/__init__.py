@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).resolve().parent
 OPTIONS = ["-O3", "-march=native", "-Wall", "-Wextra", "-pthread"]
-TILES = "AMX"  # what the program calls them
-OWN = ("L1", "L2")  # caches of which each thread has one
+TILES = "AMX"  # its name in the program's output
+OWN = ("L1", "L2")  # caches private to a core
 
 
 def measure(folder: Path, threads: list[int]) -> Any:
@@ -32,10 +32,10 @@ def measure(folder: Path, threads: list[int]) -> Any:
 
 
 def traffic(moved: float, threads: int, limits: Any) -> tuple[str, float]:
-    """Return the least seconds in which bytes are moved, and the level that the last come from.
+    """Return a lower bound of the seconds to move bytes, and the outermost level in use.
 
-    Each cache holds as many of them as it can, the next what is left: no order of accesses, and
-    no way to keep something from the run before, is faster.
+    Each cache level holds as many of them as fit, the next one the rest: no order of accesses, nor
+    any reuse of data from the previous run, is faster.
     """
     seconds, name = 0.0, "DRAM"
     for name, rate in limits["gbytes"].items():
@@ -48,18 +48,18 @@ def traffic(moved: float, threads: int, limits: Any) -> tuple[str, float]:
 
 
 def arithmetic(task: Task, limits: Any) -> float:
-    """Return the least seconds for the operations of a task."""
+    """Return a lower bound of the seconds for the operations of a task."""
     rate = max(limits["gflops"], limits["narrow"].get(task.numbers, 0.0))
     return float(task.flops / rate / 1e9)
 
 
 def has_tiles(limits: Any) -> bool:
-    """Tell whether the processor multiplies tiles, and this process may use them."""
+    """Report whether the CPU has AMX tiles, and this process may use them."""
     return all(found["how"].get("bfloat16") == TILES for found in limits.values())
 
 
 def bounds(limits: Any, threads: int, task: Task) -> dict[str, float]:
-    """Return the seconds that work takes at least for its arithmetic, and for its memory."""
+    """Return lower bounds of the seconds of work, by its arithmetic and by its memory traffic."""
     found = limits[str(threads)]
     level, seconds = traffic(task.moved, threads, found)
     return {"arithmetic": arithmetic(task, found), level: seconds}

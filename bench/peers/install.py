@@ -1,9 +1,9 @@
-"""Install the libraries that we are measured against into a virtual environment of their own.
+"""Install the frameworks that polygrad is compared with into a virtual environment.
 
 python bench/peers/install.py FOLDER
 
 On Linux PyPI's wheel of torch is built for CUDA, whose libraries are several gigabytes and of
-no use here. It is installed without them; the loader finds empty libraries in their place, in
+no use here. It is installed without them; the loader finds stub libraries in their place, in
 which every function reports that there is no device.
 """
 
@@ -29,7 +29,7 @@ def libraries(folder: Path) -> list[Path]:
 
 
 def needed(library: Path) -> set[str]:
-    """Return the names of the libraries that a library is linked with."""
+    """Return the names of the shared libraries that a library needs (DT_NEEDED)."""
     lines = output("readelf", "-d", "-W", str(library)).splitlines()
     return {line.split("[")[1].split("]")[0] for line in lines if "(NEEDED)" in line}
 
@@ -38,11 +38,11 @@ def symbols(library: Path, kind: str) -> set[str]:
     """Return the symbols, name@version, that a library defines or leaves undefined."""
     lines = output("nm", "-D", "-P", f"--{kind}-only", "--with-symbol-versions", str(library))
     fields = (line.split() for line in lines.splitlines())
-    return {f[0] for f in fields if f[1] not in "wv"}  # a weak one may stay undefined
+    return {f[0] for f in fields if f[1] not in "wv"}  # weak symbols may stay undefined
 
 
 def versions(library: Path) -> dict[str, str]:
-    """Return which library each version that a library asks for belongs to."""
+    """Return the library of each symbol version that a library needs."""
     found: dict[str, str] = {}
     file = ""
     for line in output("readelf", "-V", "-W", str(library)).splitlines():
@@ -54,12 +54,12 @@ def versions(library: Path) -> dict[str, str]:
 
 
 def system_has(name: str) -> bool:
-    """Tell whether the loader finds a library without our help."""
+    """Report whether the loader finds a library on the system."""
     return name.startswith("ld-linux") or name in output("/sbin/ldconfig", "-p")
 
 
 def stand_in(folder: Path) -> list[str]:
-    """Put empty libraries into a folder for those that its libraries need and do not find."""
+    """Build stubs in a folder of the CUDA libraries that its libraries need but do not find."""
     found = libraries(folder)
     here = {p.name for p in found}
     wanted = set().union(*(needed(p) for p in found)) - here
@@ -69,7 +69,7 @@ def stand_in(folder: Path) -> list[str]:
         return []
     owner = {version: name for p in found for version, name in versions(p).items()}
     defined = {s.split("@")[0] for p in found for s in symbols(p, "defined")}
-    # Symbols without a version may be in any library.
+    # Symbols without a version may be defined in any stub.
     exports: dict[str, dict[str, set[str]]] = {name: {} for name in absent}
     for symbol in set().union(*(symbols(p, "undefined") for p in found)):
         name, _, version = symbol.partition("@")
@@ -82,7 +82,7 @@ def stand_in(folder: Path) -> list[str]:
 
 
 def build_stand_in(path: Path, by_version: dict[str, set[str]]) -> None:
-    """Compile a library whose functions report that there is no device."""
+    """Compile a stub library whose functions all return cudaErrorNoDevice."""
     with tempfile.TemporaryDirectory() as work:
         source, script = Path(work) / "empty.c", Path(work) / "versions"
         names = set().union(*by_version.values())

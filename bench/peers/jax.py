@@ -1,4 +1,4 @@
-"""JAX with XLA's compiler for processors; every program is one compiled function."""
+"""JAX with XLA's CPU backend; every program is one compiled function."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def version() -> str:
 
 
 def array(data: Array) -> Tensor:
-    """Return a tensor; bits are those of bfloat16."""
+    """Return a tensor; uint16 is taken as the bits of bfloat16."""
     tensor = jnp.asarray(data)
     return tensor.view(jnp.bfloat16) if data.dtype == np.uint16 else tensor
 
@@ -37,7 +37,7 @@ def read(result: Tensor) -> Array:
 
 
 def program(function: Callable[..., Any], arrays: Sequence[Array]) -> Callable[[], Any]:
-    """Return what computes function once."""
+    """Return a callable that runs function once on the arrays."""
     tensors = [array(a) for a in arrays]
     compiled = jax.jit(partial(function, OPS)).lower(*tensors).compile()
     return lambda: jax.block_until_ready(compiled(*tensors))
@@ -46,7 +46,7 @@ def program(function: Callable[..., Any], arrays: Sequence[Array]) -> Callable[[
 def training(
     loss: Callable[..., Any], parameters: Sequence[Array], arrays: Sequence[Array], rate: float
 ) -> tuple[Callable[[], Any], Callable[[], Any]]:
-    """Return what makes one step, which writes the parameters in place, and these."""
+    """Return a callable that runs a step with donated parameters, and one that returns these."""
     tensors = [array(a) for a in arrays]
     weights = [array(p) for p in parameters]
 
@@ -82,7 +82,7 @@ gelu = partial(jax.nn.gelu, approximate=True)
 
 
 def matmul_int(a: Tensor, b: Tensor) -> Tensor:
-    """Return the product with sums of 32 bits."""
+    """Return the integer product, accumulated in int32."""
     return jnp.matmul(a, b, preferred_element_type=jnp.int32)
 
 
@@ -100,7 +100,7 @@ def layernorm(x: Tensor, weight: Tensor | None = None, bias: Tensor | None = Non
 
 
 def copy(x: Tensor) -> Tensor:
-    """Return x; a result lies row by row."""
+    """Return x; results are contiguous anyway."""
     return x
 
 
@@ -119,13 +119,13 @@ def conv2d(x: Tensor, weight: Tensor, stride: int = 1, padding: int = 0) -> Tens
 def conv2d_backward(
     x: Tensor, weight: Tensor, gradient: Tensor, stride: int = 1, padding: int = 0
 ) -> Any:
-    """Return the gradients of the convolution for the input and the weight."""
+    """Return the gradients of the convolution by the input and the weight."""
     _, backward = jax.vjp(lambda x, w: conv2d(x, w, stride, padding), x, weight)
     return backward(gradient)
 
 
 def max_pool2d(x: Tensor) -> Tensor:
-    """Return the largest of every 2x2 window."""
+    """Return the maximum of every 2x2 window."""
     window = (1, 1, 2, 2)
     return jax.lax.reduce_window(x, -jnp.inf, jax.lax.max, window, window, "VALID")
 
@@ -136,13 +136,13 @@ def embedding(weight: Tensor, indices: Tensor) -> Tensor:
 
 
 def cross_entropy(logits: Tensor, target: Tensor) -> Tensor:
-    """Return the mean cross entropy of logits and class numbers."""
+    """Return the mean cross entropy of logits and class indices."""
     chosen = jnp.take_along_axis(logits, target[:, None], 1)[:, 0]
     return (jax.nn.logsumexp(logits, -1) - chosen).mean()
 
 
 def attention(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-    """Return causal attention; JAX wants the heads after the length."""
+    """Return causal attention; JAX's layout has the heads after the length."""
     moved = (jnp.swapaxes(t, 1, 2) for t in (q, k, v))
     return jnp.swapaxes(jax.nn.dot_product_attention(*moved, is_causal=True), 1, 2)
 

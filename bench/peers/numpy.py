@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-Array = Any  # np.ndarray; numpy's own types forget it at many operations
+Array = Any  # np.ndarray; numpy's stubs lose the type in many operations
 OPS = sys.modules[__name__]
 
 
@@ -33,14 +33,14 @@ def read(result: Any) -> Array:
 
 
 def program(function: Callable[..., Any], arrays: Sequence[Array]) -> Callable[[], Any]:
-    """Return what computes function once."""
+    """Return a callable that runs function once on the arrays."""
     return lambda: function(OPS, *arrays)
 
 
 def training(
     loss: Callable[..., Any], parameters: Sequence[Array], arrays: Sequence[Array], rate: float
 ) -> tuple[Callable[[], Any], Callable[[], Any]]:
-    """Return what makes one step, for the losses that have a gradient below, and the weights."""
+    """Return callables for a step, of the losses with a gradient below, and for the weights."""
     gradient = GRADIENTS[loss.__name__]
 
     def step() -> Any:
@@ -66,17 +66,17 @@ matmul = np.matmul
 
 
 def matmul_int(a: Array, b: Array) -> Array:
-    """Return the product with sums of 32 bits."""
+    """Return the integer product, accumulated in int32."""
     return np.matmul(a, b, dtype=np.int32)
 
 
 def gelu(x: Array) -> Array:
-    """Return x times the normal distribution, with tanh."""
+    """Return the GELU of x, by its tanh approximation."""
     return 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * (x * x * x))))
 
 
 def maximum(x: Array, other: float) -> Array:
-    """Return the larger of x and a number."""
+    """Return the elementwise maximum of x and a number."""
     return np.maximum(x, np.float32(other))
 
 
@@ -119,12 +119,12 @@ def layernorm(x: Array, weight: Array | None = None, bias: Array | None = None) 
 
 
 def transpose(x: Array, a: int, b: int) -> Array:
-    """Exchange two axes."""
+    """Swap two axes."""
     return np.swapaxes(x, a, b)
 
 
 def copy(x: Array) -> Array:
-    """Return x as it lies, row by row."""
+    """Return x, contiguous."""
     return np.ascontiguousarray(x)
 
 
@@ -160,7 +160,7 @@ def embedding(weight: Array, indices: Array) -> Array:
 
 
 def cross_entropy(logits: Array, target: Array) -> Array:
-    """Return the mean cross entropy of logits and class numbers."""
+    """Return the mean cross entropy of logits and class indices."""
     shifted = logits - logits.max(-1, keepdims=True)
     logs = np.log(np.exp(shifted).sum(-1))
     return np.asarray((logs - shifted[np.arange(len(target)), target]).mean())
@@ -178,7 +178,7 @@ def attention(q: Array, k: Array, v: Array) -> Array:
 def _dense_gradient(
     parameters: Sequence[Array], x: Array, lost: Callable[[Array], tuple[Array, Array]]
 ) -> tuple[Array, list[Array]]:
-    """Return loss and gradients of linear layers; lost(scores) gives the loss and its own."""
+    """Return loss and gradients of an MLP; lost(scores) returns the loss and its gradient."""
     pairs = list(zip(parameters[::2], parameters[1::2]))
     inputs = [x]
     for weight, bias in pairs[:-1]:
@@ -219,5 +219,5 @@ def _regression_gradient(
     return _dense_gradient(parameters, x, lost)
 
 
-# Gradients by hand, by the name of the loss in programs.
+# Handwritten gradients, by the name of the loss in programs.
 GRADIENTS = {"mlp_loss": _mlp_gradient, "regression_loss": _regression_gradient}

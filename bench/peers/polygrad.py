@@ -1,4 +1,4 @@
-"""Ourselves, through the Python binding and compiled steps."""
+"""polygrad, by the Python binding and compiled steps."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def version() -> str:
 
 
 def array(data: Array) -> Tensor:
-    """Return a tensor; bits are those of bfloat16."""
+    """Return a tensor; uint16 is taken as the bits of bfloat16."""
     tensor = Tensor(data)
     if data.dtype != np.uint16:
         return tensor
@@ -36,7 +36,7 @@ def array(data: Array) -> Tensor:
 
 
 def read(result: Any) -> Array:
-    """Return a result as an array; one of bfloat16 is kept as bits."""
+    """Return a result as an array; bfloat16, which is stored as bits, as float32."""
     bits = np.asarray(result)
     if bits.dtype != np.uint16:
         return bits
@@ -44,13 +44,13 @@ def read(result: Any) -> Array:
 
 
 def check(status: int) -> None:
-    """Raise the error of a run."""
+    """Raise the library's last error if a run failed."""
     if status < 0:
         raise RuntimeError(lib.poly_last_error().decode())
 
 
 class Run(partial[int]):
-    """A call of a compiled step that costs no more than the call; below 0 is an error."""
+    """A partial that reruns a compiled step with minimal overhead; below 0 is an error."""
 
     step: CompiledTrainingStep
     results: list[Array]
@@ -63,7 +63,7 @@ def _run(step: CompiledTrainingStep) -> Run:
 
 
 class Call:
-    """A call of a function that cannot be compiled."""
+    """An eager call of a function that cannot be compiled."""
 
     def __init__(self, function: Callable[..., Any], arrays: Sequence[Array]) -> None:
         self.function, self.arrays = function, [array(a) for a in arrays]
@@ -77,7 +77,7 @@ class Call:
 
 
 def program(function: Callable[..., Any], arrays: Sequence[Array]) -> Run | Call:
-    """Return what computes function once; it is compiled if it says nothing else."""
+    """Return a callable that runs function once; it is compiled unless it is marked eager."""
     if getattr(function, "eager", False):
         return Call(function, arrays)
     return _run(compile_step(partial(function, OPS), *map(array, arrays)))
@@ -86,7 +86,7 @@ def program(function: Callable[..., Any], arrays: Sequence[Array]) -> Run | Call
 def training(
     loss: Callable[..., Any], parameters: Sequence[Array], arrays: Sequence[Array], rate: float
 ) -> tuple[Run, Callable[[], list[Array]]]:
-    """Return what makes one step, and the weights."""
+    """Return a callable that runs a training step, and one that returns the weights."""
     weights = [Tensor(p, requires_grad=True) for p in parameters]
     optimizer = SGD(weights, lr=rate)
 
@@ -139,7 +139,7 @@ def conv2d(
 def conv2d_backward(
     x: Tensor, weight: Tensor, gradient: Tensor, stride: int = 1, padding: int = 0
 ) -> tuple[Tensor, ...]:
-    """Return the gradients of the convolution for the input and the weight."""
+    """Return the gradients of the convolution by the input and the weight."""
     for tensor in (x, weight):
         tensor.requires_grad = True
     out = conv2d(x, weight, stride, padding)
@@ -147,7 +147,7 @@ def conv2d_backward(
 
 
 def max_pool2d(x: Tensor) -> Tensor:
-    """Return the largest of every 2x2 window."""
+    """Return the maximum of every 2x2 window."""
     largest: Tensor = x.max_pool2d(2)
     return largest
 
@@ -159,12 +159,12 @@ def embedding(weight: Tensor, indices: Tensor) -> Tensor:
 
 
 def cross_entropy(logits: Tensor, target: Tensor) -> Tensor:
-    """Return the mean cross entropy of logits and class numbers."""
+    """Return the mean cross entropy of logits and class indices."""
     return logits.cross_entropy(target)
 
 
 def cross_entropy_ignoring(logits: Tensor, target: Tensor, ignored: int) -> Tensor:
-    """Return the same of the rows that are not of the ignored class."""
+    """Return the mean cross entropy of the rows whose target is not ignored."""
     return logits.sparse_categorical_crossentropy(target, ignored)
 
 
@@ -184,20 +184,20 @@ def attention(
 
 
 def window(length: int, width: int) -> Tensor:
-    """Return the mask of attention to the last keys."""
+    """Return the mask of sliding-window attention."""
     columns = Tensor.arange(length)
     rows = columns.reshape(-1, 1)
     return (columns <= rows) & (columns > rows - width)
 
 
 def added(length: int) -> Tensor:
-    """Return a causal mask of 0 and low finite numbers, which is added."""
+    """Return an additive causal mask, of 0 and large negative numbers."""
     columns = Tensor.arange(length)
     return (columns <= columns.reshape(-1, 1)).where(0.0, -1e9)
 
 
 def padded(lengths: Tensor, length: int) -> Tensor:
-    """Return the causal masks of texts of some lengths."""
+    """Return the causal padding masks of sequences of some lengths."""
     columns = Tensor.arange(length)
     return (columns <= columns.reshape(-1, 1)) & (columns < lengths.reshape(-1, 1, 1, 1))
 
@@ -208,13 +208,13 @@ def largest(x: Tensor, axis: int) -> Tensor:
 
 
 def prefix(x: Tensor, axis: int, length: int) -> Tensor:
-    """Return the first elements of an axis, whose number is a variable."""
+    """Return the first elements of an axis, with a symbolic length."""
     n = Variable("n", 1, x.shape[axis]).bind(length)
     return x[(slice(None),) * axis + (slice(0, n),)]
 
 
 def einsum(formula: str, *tensors: Tensor) -> Tensor:
-    """Return a sum of products."""
+    """Return an Einstein summation."""
     return Tensor.einsum(formula, *tensors)
 
 

@@ -43,7 +43,7 @@ def read(result: Any) -> Array:
 def _replayed(function: Callable[[], Any]) -> Callable[[], Any]:
     jit: Any = TinyJit(function)
     device = Device["CPU"]
-    for _ in range(2):  # the second call is recorded
+    for _ in range(2):  # TinyJit captures the second call
         jit()
 
     def run() -> Any:
@@ -55,7 +55,7 @@ def _replayed(function: Callable[[], Any]) -> Callable[[], Any]:
 
 
 def program(function: Callable[..., Any], arrays: Sequence[Array]) -> Callable[[], Any]:
-    """Return what computes function once."""
+    """Return a callable that runs function once on the arrays."""
     tensors = [array(a) for a in arrays]
 
     def call() -> Any:
@@ -71,7 +71,7 @@ def program(function: Callable[..., Any], arrays: Sequence[Array]) -> Callable[[
 def training(
     loss: Callable[..., Any], parameters: Sequence[Array], arrays: Sequence[Array], rate: float
 ) -> tuple[Callable[[], Any], Callable[[], Any]]:
-    """Return what makes one step, and the weights."""
+    """Return a callable that runs a training step, and one that returns the weights."""
     tensors = [array(a) for a in arrays]
     weights = [array(p) for p in parameters]
     for weight in weights:
@@ -85,7 +85,7 @@ def training(
             return value.realize(*optimizer.schedule_step())
 
     run = _replayed(step)
-    for weight, parameter in zip(weights, parameters):  # which recording has changed
+    for weight, parameter in zip(weights, parameters):  # undo the steps of the capture
         weight.assign(array(parameter)).realize()
     return run, lambda: weights
 
@@ -117,13 +117,13 @@ def conv2d(x: Tensor, weight: Tensor, stride: int = 1, padding: int = 0) -> Tens
 def conv2d_backward(
     x: Tensor, weight: Tensor, gradient: Tensor, stride: int = 1, padding: int = 0
 ) -> Any:
-    """Return the gradients of the convolution for the input and the weight."""
+    """Return the gradients of the convolution by the input and the weight."""
     out = conv2d(x, weight, stride, padding)
     return tuple(out.gradient(x, weight, gradient=gradient))
 
 
 def max_pool2d(x: Tensor) -> Tensor:
-    """Return the largest of every 2x2 window."""
+    """Return the maximum of every 2x2 window."""
     return x.max_pool2d(2)
 
 
@@ -133,7 +133,7 @@ def embedding(weight: Tensor, indices: Tensor) -> Tensor:
 
 
 def cross_entropy(logits: Tensor, target: Tensor) -> Tensor:
-    """Return the mean cross entropy of logits and class numbers."""
+    """Return the mean cross entropy of logits and class indices."""
     return logits.sparse_categorical_crossentropy(target)
 
 

@@ -30,7 +30,7 @@ def version() -> str:
 
 
 def array(data: Array) -> Tensor:
-    """Return a tensor; bits are those of bfloat16."""
+    """Return a tensor; uint16 is taken as the bits of bfloat16."""
     if data.dtype == np.uint16:
         return torch.from_numpy(data.view(np.int16)).view(torch.bfloat16)
     return torch.from_numpy(data)
@@ -48,7 +48,7 @@ def _prepared(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def program(function: Callable[..., Any], arrays: Sequence[Array]) -> Callable[[], Any]:
-    """Return what computes function once."""
+    """Return a callable that runs function once on the arrays."""
     tensors = [array(a) for a in arrays]
     prepared = _prepared(lambda *given: function(OPS, *given))
 
@@ -62,7 +62,7 @@ def program(function: Callable[..., Any], arrays: Sequence[Array]) -> Callable[[
 def training(
     loss: Callable[..., Any], parameters: Sequence[Array], arrays: Sequence[Array], rate: float
 ) -> tuple[Callable[[], Any], Callable[[], Any]]:
-    """Return what makes one step, and the weights."""
+    """Return a callable that runs a training step, and one that returns the weights."""
     weights = [array(p).requires_grad_() for p in parameters]
     tensors = [array(a) for a in arrays]
     prepared = _prepared(lambda weights, *given: loss(OPS, weights, *given))
@@ -93,12 +93,12 @@ linear = F.linear
 
 
 def gelu(x: Tensor) -> Tensor:
-    """Return x times the normal distribution, with tanh."""
+    """Return the GELU of x, by its tanh approximation."""
     return F.gelu(x, approximate="tanh")
 
 
 def maximum(x: Tensor, other: float) -> Tensor:
-    """Return the larger of x and a number."""
+    """Return the elementwise maximum of x and a number."""
     return x.clamp(min=other)
 
 
@@ -118,7 +118,7 @@ def layernorm(x: Tensor, weight: Tensor | None = None, bias: Tensor | None = Non
 
 
 def copy(x: Tensor) -> Tensor:
-    """Return x as it lies, row by row."""
+    """Return x, contiguous."""
     return x.contiguous()
 
 
@@ -137,7 +137,7 @@ def conv2d(
 def conv2d_backward(
     x: Tensor, weight: Tensor, gradient: Tensor, stride: int = 1, padding: int = 0
 ) -> tuple[Tensor, Tensor]:
-    """Return the gradients of the convolution for the input and the weight."""
+    """Return the gradients of the convolution by the input and the weight."""
     sizes = [stride] * 2, [padding] * 2, [1, 1], False, [0, 0], 1
     backward = torch.ops.aten.convolution_backward
     both = backward(gradient, x, weight, None, *sizes, [True, True, False])
@@ -145,7 +145,7 @@ def conv2d_backward(
 
 
 def max_pool2d(x: Tensor) -> Tensor:
-    """Return the largest of every 2x2 window."""
+    """Return the maximum of every 2x2 window."""
     return F.max_pool2d(x, 2)
 
 
@@ -155,12 +155,12 @@ def embedding(weight: Tensor, indices: Tensor) -> Tensor:
 
 
 def cross_entropy(logits: Tensor, target: Tensor) -> Tensor:
-    """Return the mean cross entropy of logits and class numbers."""
+    """Return the mean cross entropy of logits and class indices."""
     return F.cross_entropy(logits, target.long())
 
 
 def cross_entropy_ignoring(logits: Tensor, target: Tensor, ignored: int) -> Tensor:
-    """Return the same of the rows that are not of the ignored class."""
+    """Return the mean cross entropy of the rows whose target is not ignored."""
     return F.cross_entropy(logits, target.long(), ignore_index=ignored)
 
 
@@ -180,18 +180,18 @@ def attention(
 
 @functools.cache
 def window(length: int, width: int) -> Tensor:
-    """Return the mask of attention to the last keys, made once."""
+    """Return the mask of sliding-window attention, cached."""
     return torch.ones(length, length, dtype=torch.bool).tril().triu(1 - width)
 
 
 @functools.cache
 def added(length: int) -> Tensor:
-    """Return a causal mask of 0 and low finite numbers, made once."""
+    """Return an additive causal mask, of 0 and large negative numbers, cached."""
     return torch.full((length, length), -1e9).triu(1)
 
 
 def padded(lengths: Tensor, length: int) -> Tensor:
-    """Return the causal masks of texts of some lengths."""
+    """Return the causal padding masks of sequences of some lengths."""
     columns = torch.arange(length)
     return (columns <= columns[:, None]) & (columns < lengths[:, None, None, None])
 
@@ -207,7 +207,7 @@ def prefix(x: Tensor, axis: int, length: int) -> Tensor:
 
 
 def einsum(formula: str, *tensors: Tensor) -> Tensor:
-    """Return a sum of products."""
+    """Return an Einstein summation."""
     return torch.einsum(formula, *tensors)
 
 

@@ -34,7 +34,7 @@ BOUNDS = (1.1, 1.5)
 
 
 class Row(NamedTuple):
-    """What was measured: least times in seconds by framework, and what went wrong."""
+    """The results of a case: minimum times in seconds by framework, and errors."""
 
     name: str
     topic: str
@@ -43,13 +43,13 @@ class Row(NamedTuple):
 
     @property
     def best(self) -> str:
-        """Return the fastest peer, nothing if there is none."""
+        """Return the fastest peer, "" if there is none."""
         peers = {name: t for name, t in self.times.items() if name != OURS}
         return min(peers, key=lambda name: peers[name], default="")
 
     @property
     def ratio(self) -> float | None:
-        """Return our time to that of the fastest peer."""
+        """Return the ratio of our time to the fastest peer's."""
         return (
             self.times[OURS] / self.times[self.best] if OURS in self.times and self.best else None
         )
@@ -63,7 +63,7 @@ class Row(NamedTuple):
 def _measure(
     contestants: list[duel.Contestant], case: Case, shapes: Any, pace: duel.Pace
 ) -> tuple[Row, list[list[int]]]:
-    """Time a case by turns; return also the shapes of its results that have gradients."""
+    """Time a case, interleaved; return also the shapes of its differentiable results."""
     wanted = task(case, shapes)
     with tempfile.TemporaryDirectory() as folder:
         outcomes = {c.name: duel.prepare(c, wanted, Path(folder) / c.name) for c in contestants}

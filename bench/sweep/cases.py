@@ -25,13 +25,13 @@ FILE = ROOT / "build" / "operations.json"
 
 
 class NoCounterpart(LookupError):
-    """A peer has no function for an operation: the row has no time of it."""
+    """A peer has no function for an operation: its time is left out of the row."""
 
 
 def counterpart(
     name: str, names: dict[str, Callable[..., Any] | None], places: Sequence[Any]
 ) -> Callable[..., Any]:
-    """Return what a peer calls an operation by: as in names, else by its name in one of places."""
+    """Return a peer's function of an operation: that in names, or the same name in a module."""
     if name in names:
         found = names[name]
     else:
@@ -49,7 +49,7 @@ Operation = dict[str, Any]
 
 
 class At(NamedTuple):
-    """An argument that is an input."""
+    """An argument that stands for an input, by its index."""
 
     input: int
 
@@ -80,12 +80,12 @@ class Size(str):
         return SHAPES[self]
 
     def pick(self, cache: Any, memory: Any, odd: Any, tiny: Any) -> Any:
-        """Return what belongs to this class."""
+        """Return the argument of this shape class."""
         return {"cache": cache, "memory": memory, "odd": odd, TINY: tiny}[self]
 
 
 def uniform(low: float, high: float) -> Callable[..., Input]:
-    """Return a maker of inputs between two numbers."""
+    """Return a factory of inputs, uniform between two numbers."""
 
     def make(*shape: int) -> Input:
         return lambda rng: aligned(rng.uniform(low, high, shape).astype(np.float32))
@@ -94,7 +94,7 @@ def uniform(low: float, high: float) -> Callable[..., Input]:
 
 
 def whole(low: int, high: int, dtype: Any = np.int32) -> Callable[..., Input]:
-    """Return a maker of inputs of integers from low, below high."""
+    """Return a factory of inputs of integers from low, below high."""
 
     def make(*shape: int) -> Input:
         return lambda rng: aligned(rng.integers(low, high, shape).astype(dtype))
@@ -103,12 +103,12 @@ def whole(low: int, high: int, dtype: Any = np.int32) -> Callable[..., Input]:
 
 
 def positions(high: int, *shape: int) -> Input:
-    """Return positions below high, of the type that numpy and PyTorch have them in."""
+    """Return indices below high, in int64 as numpy and PyTorch have them."""
     return whole(0, high, np.int64)(*shape)
 
 
 def distinct(*shape: int) -> Input:
-    """Return an input without equal numbers, whose order is certain."""
+    """Return an input of distinct numbers, whose sorted order is unique."""
     count = math.prod(shape)
 
     def make(rng: np.random.Generator) -> Array:
@@ -134,7 +134,7 @@ def symmetric(*shape: int) -> Input:
 
 
 def regular(*shape: int) -> Input:
-    """Return matrices with a strong diagonal."""
+    """Return diagonally dominant matrices."""
 
     def make(rng: np.random.Generator) -> Array:
         a = rng.standard_normal(shape, np.float32) / np.float32(math.sqrt(shape[-1]))
@@ -144,7 +144,7 @@ def regular(*shape: int) -> Input:
 
 
 BITS = whole(-1000, 1000)
-# Where a function is defined, or does not only overflow; normal numbers elsewhere.
+# Inputs in the domain of a function, and where it does not just overflow; the default is normal.
 DOMAINS: dict[str, Callable[..., Input]] = {
     **dict.fromkeys(("log", "log2", "log10", "sqrt", "rsqrt", "pow"), uniform(0.1, 4)),
     **dict.fromkeys(("asin", "acos", "atanh", "erfinv"), uniform(-0.99, 0.99)),
@@ -154,7 +154,7 @@ DOMAINS: dict[str, Callable[..., Input]] = {
     **dict.fromkeys(("lshift", "rshift"), whole(0, 8)),
     **dict.fromkeys(("reciprocal", "div", "floordiv", "mod", "fmod"), uniform(0.5, 9)),
     **dict.fromkeys(("prod", "cumprod"), uniform(0.9999, 1.0001)),
-    "any": lambda *shape: lambda rng: aligned(np.zeros(shape, bool)),  # to the last element
+    "any": lambda *shape: lambda rng: aligned(np.zeros(shape, bool)),  # all false: no early exit
     "all": lambda *shape: lambda rng: aligned(np.ones(shape, bool)),
     **dict.fromkeys(("sort", "argsort", "cummax", "cummin"), distinct),
     "idiv": whole(1, 1000),
@@ -342,7 +342,7 @@ def _index_select(size: Size) -> Iterator[Call]:
 
 
 def _scatter(*reductions: str | None) -> Callable[[Size], Iterator[Call]]:
-    def once(n: int, m: int) -> Input:  # each position of a column once: the result is certain
+    def once(n: int, m: int) -> Input:  # distinct indices in a column, for a deterministic result
         return lambda rng: aligned(np.argsort(rng.random((n, m)), 0).astype(np.int64))
 
     def calls(size: Size) -> Iterator[Call]:
@@ -623,11 +623,11 @@ OVERRIDES: dict[str, Callable[[Size], Iterator[Call]]] = {
     "bincount": lambda s: iter([Call([_counted(s)])]),
     "histogram": lambda s: iter([Call([normal(*s.shape)], [50, -3.0, 3.0])]),
 }
-# The shapes of their results depend on values: they are called, not compiled.
+# The shapes of their results depend on values: they run eagerly.
 EAGER = {"masked_select", "nonzero", "unique", "bincount"}
-# Factors with signs of their own, gradients of half of a symmetric matrix, and what is drawn.
+# Not unique: factors up to signs, gradients by half of a symmetric matrix, random results.
 UNCOMPARED = {"qr", "svd", "eigh", "lstsq", "cholesky", "dropout"}
-# What has no gradient, one that is 0 everywhere, or one that cannot be told.
+# Without a gradient, or with one that is 0 everywhere or ambiguous.
 FLAT = {"sign", "ceil", "floor", "trunc", "round", "floordiv"}
 FLAT |= {"zeros_like", "ones_like", "full_like", "const_like", "empty_like"}
 FLAT |= {"searchsorted", "histogram", "qr", "svd", "eigh", "lstsq", "dropout"}
@@ -670,7 +670,7 @@ def _framework(name: str) -> Any:
 
 @dataclass(frozen=True)
 class Program:
-    """What a worker runs: a call through the names of a framework."""
+    """The program of a worker: a call by the function names of a framework."""
 
     op: Operation
     call: Call
@@ -751,7 +751,7 @@ GRADIENTS = ", gradients of "
 
 
 def task(case: Case, results: Sequence[Sequence[int]] = ()) -> Task:
-    """Return what is measured; with gradients, and a name of shapes, if results have shapes."""
+    """Return the task of a case; with gradients, if shapes of results are given."""
     inputs = [_typed(make, case.dtype) for make in case.call.inputs]
     inputs += [_typed(normal(*shape), case.dtype) for shape in results]
     name = case.name

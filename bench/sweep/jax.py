@@ -1,4 +1,4 @@
-"""What operations are called in JAX, where the names differ."""
+"""JAX's functions of operations, where the names differ."""
 
 from __future__ import annotations
 
@@ -263,7 +263,7 @@ function = functools.cache(functools.partial(counterpart, names=NAMES, places=PL
 
 
 def run(program: Program, *arrays: Array) -> Any:
-    """Return the results of a call, and gradients if there are those of the results."""
+    """Return the results of a call; and gradients, if those by the results are given."""
     call = function(program.op["Name"])
     if program.op["Random"]:
         raise NoCounterpart("JAX draws from keys")

@@ -1,4 +1,4 @@
-"""What operations are called in numpy and scipy, where the names differ."""
+"""The functions of operations in numpy and scipy, where the names differ."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ NAMES: dict[str, Callable[..., Any] | None] = {
     "unique": functools.partial(np.unique, return_inverse=True, return_counts=True),
     "empty": None,
     "empty_like": None,
-    "zeros": functools.partial(np.full, fill_value=np.float32(0)),  # pages of zeros are not made
+    "zeros": functools.partial(np.full, fill_value=np.float32(0)),  # np.zeros touches no pages
     "zeros_like": lambda x: np.full_like(x, 0),
     "ones": functools.partial(np.ones, dtype=np.float32),
     "full": lambda shape, value: np.full(shape, np.float32(value)),

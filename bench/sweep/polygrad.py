@@ -1,4 +1,4 @@
-"""Ourselves: methods of Tensor, some of which Python spells as operators."""
+"""polygrad: methods of Tensor, some of which are operators in Python."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def _with_item(x: Tensor, items: Any, value: Any) -> Tensor:
 NAMES: dict[str, Callable[..., Any]] = {
     **{name: getattr(Tensor, f"__{name}__") for name in ("floordiv", "lt", "le", "gt", "ge")},
     "T": lambda x: x.T,
-    "allclose": lambda x, y: x.isclose(y).all(),  # which is looked at as a bool of Python
+    "allclose": lambda x, y: x.isclose(y).all(),  # a tensor: allclose would return a bool
     "getitem": lambda x, items: x[tuple(items)],
     "with_item": _with_item,
     "embedding": lambda x, index: x[index],
     "max_pool2d_with_indices": lambda x, *a, **k: x.max_pool2d(*a, return_indices=True, **k),
-    "lstsq": lambda x, b: x.lstsq(b)[:3],  # PyTorch has no singular values by its default
+    "lstsq": lambda x, b: x.lstsq(b)[:3],  # PyTorch's default driver returns no singular values
     "einsum": lambda xs, formula: Tensor.einsum(formula, *xs),
     "cat": lambda xs, dim=0: xs[0].cat(*xs[1:], dim=dim),
     "stack": lambda xs, dim=0: xs[0].stack(*xs[1:], dim=dim),
@@ -34,7 +34,7 @@ NAMES: dict[str, Callable[..., Any]] = {
 
 
 def function(op: Operation) -> Callable[..., Any]:
-    """Return what an operation is called by."""
+    """Return the function of an operation."""
     found: Callable[..., Any] = NAMES.get(op["Name"]) or getattr(Tensor, op["Name"])
     return found
 
@@ -44,7 +44,7 @@ def _several(result: Any) -> list[Tensor]:
 
 
 def run(program: Program, *arrays: Tensor) -> list[Tensor]:
-    """Return the results of a call, and gradients if there are those of the results."""
+    """Return the results of a call; and gradients, if those by the results are given."""
     inputs, upstream = arrays[: program.inputs], arrays[program.inputs :]
     wanted = [x for x in inputs if upstream and x.is_floating_point()]
     for x in wanted:

@@ -1,4 +1,4 @@
-"""What operations are called in PyTorch, where the names differ."""
+"""PyTorch's functions of operations, where the names differ."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PLACES = (torch.Tensor, torch, F, torch.special, torch.linalg)
 
 
 def _window(name: str) -> Callable[..., Tensor]:
-    """Return a function for windows over as many axes as x has."""
+    """Return a pooling or convolution function for the number of spatial axes of x."""
     return lambda x, *a, **k: getattr(F, name.format(x.ndim - 2))(x, *a, **k)
 
 
@@ -142,7 +142,7 @@ NAMES: dict[str, Callable[..., Any] | None] = {
 
 
 def _owned(y: Tensor, inputs: Any) -> Tensor:
-    """Return a result that is a view as one with memory of its own, which ours has too."""
+    """Return a copy of a result that is a view: polygrad's results own their memory."""
     memory = y.untyped_storage().data_ptr()
     if any(memory == x.untyped_storage().data_ptr() for x in inputs) or not y.is_contiguous():
         return y.clone(memory_format=torch.contiguous_format)
@@ -153,7 +153,7 @@ function = functools.cache(functools.partial(counterpart, names=NAMES, places=PL
 
 
 def run(program: Program, *arrays: Tensor) -> list[Tensor]:
-    """Return the results of a call, and gradients if there are those of the results."""
+    """Return the results of a call; and gradients, if those by the results are given."""
     call = function(program.op["Name"])
     named = functools.partial(_renamed, call)
     inputs, upstream = arrays[: program.inputs], arrays[program.inputs :]
