@@ -33,9 +33,9 @@ function typeOf (name, who) {
 const bitsOf = (type) => 8 * type.Array.BYTES_PER_ELEMENT
 
 /**
- * Type promotion of two types: bool < integers < floating types < complex types. Of two integers the wider one, or the signed one of two of
- * the same width, except that uint8 and uint16 need the next wider signed type; float16 and bfloat16 give float32. complex128 has parts of
- * type float64.
+ * Type promotion: bool < integers < floating types < complex types. Of two integers the wider one, or the signed one of equal width; but a
+ * signed type with an unsigned one of greater width, or of equal width below 32 bits, gives the next wider signed type (at most int64).
+ * float16 and bfloat16 give float32. complex128 has parts of type float64.
  */
 function joined (a, b) {
   if (a === b || b === types.bool) return a
