@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// Operations of WebAssembly that the rewriting knows by name.
+// Opcodes of WebAssembly that the rewriting uses by name.
 const (
 	opUnreachable = 0x00
 	opNop         = 0x01
@@ -52,7 +52,7 @@ const (
 	opRefIsNull   = 0xd1
 	opPrefix      = 0xfc
 
-	opDeleted = 0xff // an instruction that goes
+	opDeleted = 0xff // an instruction to be removed
 
 	noResult = 0x40 // of a block
 
@@ -60,40 +60,40 @@ const (
 	typeI64 = 0x7e
 )
 
-// Go's code keeps the number of the basic block to go on at in local 0 and a copy of the stack pointer, global 0, in local 1.
+// Go's code keeps the number of the next basic block (PC_B) in local 0 and a copy of the stack pointer, global 0, in local 1.
 const (
 	blockLocal   = 0
 	stackLocal   = 1
 	stackPointer = 0
 )
 
-// instruction is an instruction of a function's body. value is its constant, index or offset of memory, rest the bytes after its operation
-// where value does not say all.
+// instruction is a decoded instruction. value is its constant, index or memory offset, rest its remaining immediate bytes
+// if value does not determine them.
 type instruction struct {
 	op    byte
 	value int64
 	rest  []byte
-	label int      // of a branch: number of the block it leaves or repeats; of a block: its own number
+	label int      // of a branch: the label of its target; of a block or loop: its own label
 	table []uint32 // of a br_table
 }
 
-// function is what the rewriting needs to know of one of Go's functions.
+// function describes one of Go's functions for the rewriting.
 type function struct {
-	number      int64 // Go's number of it: the high bits of its program counters
-	deferReturn int64 // the block that a recovered panic goes on at; 0 if there is none
+	number      int64 // its PC_F in Go: the high bits of its program counters
+	deferReturn int64 // the block at which execution resumes after a recovered panic; 0 if there is none
 }
 
-// smaller rewrites the body of a function that Go's compiler wrote, so that it does the same with fewer instructions:
-//   - A jump to a block that comes later leaves the blocks between. Go writes the block's number into a local and goes back to a table of
+// smaller rewrites the body of a function that Go compiled to an equivalent one with fewer instructions:
+//   - A forward jump branches directly out of the blocks between. Go sets the block's number in a local and loops back to a br_table of
 //     all blocks.
-//   - The table holds only blocks that a goroutine may resume at or that a jump goes back to.
-//   - The address of a variable on the stack is an offset of the load or store that uses it.
+//   - The br_table holds only resume points of goroutines and targets of backward jumps.
+//   - The address of a stack variable is folded into the offset of the load or store that uses it.
 //   - A function returns with one addition to the stack pointer.
-//   - A local is not moved to itself, nor written and read at once.
-//   - A return address is the function's number, which a local keeps, and a small constant; a call that unwinds the stack returns where it
-//     stands instead of leaving blocks. Both make the same bytes of all calls, so that the module compresses better.
+//   - A move of a local to itself is removed, and a local.set followed by local.get becomes local.tee.
+//   - A return address is the function's number, kept in a local, plus a small constant; a call that unwinds the stack returns in
+//     place instead of branching to the end. Both make the bytes of all calls alike, so that the module compresses better.
 //
-// It returns the body as it was if it does not look like Go's; else also the numbers that blocks have now, nil if they keep theirs.
+// It returns the body unchanged if it does not match Go's pattern; else also the new numbers of the blocks, nil if they keep theirs.
 func smaller(body []byte, f function) ([]byte, numbering, error) {
 	groups, locals, size, err := localsOf(body)
 	if err != nil || groups == 0 {
@@ -124,7 +124,7 @@ func smaller(body []byte, f function) ([]byte, numbering, error) {
 	return encode(append([]byte(nil), body[:size]...), code), n, nil
 }
 
-// localsOf returns the number of groups of locals, of locals, and of the bytes that declare them; no group if the first local is no i32.
+// localsOf returns the numbers of groups of locals, of locals, and of the bytes of their declaration; no group unless the first local is an i32.
 func localsOf(body []byte) (groups, locals uint64, size int, err error) {
 	groups, size = binary.Uvarint(body)
 	for i := range groups {
@@ -141,11 +141,11 @@ func localsOf(body []byte) (groups, locals uint64, size int, err error) {
 	return groups, locals, size, nil
 }
 
-// decode reads the instructions of a body and finds the blocks that branches mean. It returns nil for a body with an else, or a block that
+// decode decodes the instructions of a body and resolves the targets of branches. It returns nil for a body with an else, or a block that
 // has a result.
 func decode(code []byte) ([]instruction, error) {
 	var out []instruction
-	var open []int // numbers of the blocks around
+	var open []int // labels of the enclosing blocks
 	for at := 0; at < len(code); {
 		i, n, err := decodeOne(code[at:])
 		if err != nil {
@@ -239,7 +239,7 @@ func decodeOne(code []byte) (i instruction, size int, err error) {
 	return i, at, err
 }
 
-// encode writes instructions after the bytes in out. Branches count the blocks that are open where they stand.
+// encode appends instructions to out, with branch targets as relative depths.
 func encode(out []byte, code []instruction) []byte {
 	var open []int
 	depth := func(label int) uint64 {
@@ -283,7 +283,7 @@ func encode(out []byte, code []instruction) []byte {
 	return out
 }
 
-// layout is how Go nests a function: a block that calls leave to unwind, a loop around a table of blocks, and the blocks, each of which ends
+// layout is the nesting of Go's functions: a block that unwinding calls branch out of, a loop around the br_table, and the blocks, each of which ends
 // where the next region of code begins.
 type layout struct {
 	loop   int   // label of the loop, -1 if there is none
@@ -322,7 +322,7 @@ func layoutOf(code []instruction) (l layout, ok bool) {
 	return l, true
 }
 
-// directJumps lets jumps that go forward leave blocks and takes away the blocks that nothing leaves.
+// directJumps turns forward jumps into direct branches and removes the blocks that are no target.
 func directJumps(code []instruction, f function) []instruction {
 	l, ok := layoutOf(code)
 	if !ok {
@@ -347,7 +347,7 @@ func directJumps(code []instruction, f function) []instruction {
 			if r, is := regionOf[i.label]; is {
 				region = r
 			}
-		case opI64Const: // the address a call returns to
+		case opI64Const: // the return address of a call
 			if i.value>>16 == f.number && code[k+1].op == opStores+1 {
 				resumed[regionAt(i.value&0xffff)] = true
 			}
@@ -375,7 +375,7 @@ func directJumps(code []instruction, f function) []instruction {
 	return prune(code, l, resumed, left)
 }
 
-// conditional makes a conditional jump of the jump at place k if it is all that an if holds. Two instructions before it set where it goes.
+// conditional turns the jump at index k into a br_if if it is the whole body of an if. The two instructions before it set its target.
 func conditional(code []instruction, k int) {
 	open, end := &code[k-3], &code[k+1]
 	if open.op == opIf && end.op == opEnd && end.label == open.label {
@@ -383,7 +383,7 @@ func conditional(code []instruction, k int) {
 	}
 }
 
-// prune takes away the blocks that no branch leaves and no goroutine resumes after, and code that nothing reaches.
+// prune removes the blocks that are neither branch targets nor resume points of goroutines, and unreachable code.
 func prune(code []instruction, l layout, resumed, left []bool) []instruction {
 	place := make([]uint32, len(l.labels)) // depth of a region's block at the table
 	kept := make(map[int]bool, len(l.labels))
@@ -437,7 +437,7 @@ func prune(code []instruction, l layout, resumed, left []bool) []instruction {
 	return compact(code)
 }
 
-// trimmed takes away the last entries of a table of blocks that say what the default does.
+// trimmed removes the last entries of a br_table that equal its default.
 func trimmed(table []uint32) []uint32 {
 	for len(table) > 1 && table[len(table)-2] == table[len(table)-1] {
 		table = table[:len(table)-1]
@@ -455,7 +455,7 @@ func compact(code []instruction) []instruction {
 	return out
 }
 
-// returns adds the frame and the return address to the stack pointer at once.
+// returns merges the additions of the frame size and of the return address' size to the stack pointer.
 func returns(code []instruction) []instruction {
 	for k := 0; k+6 < len(code); k++ {
 		first := pops(code[k:])
@@ -474,7 +474,7 @@ func returns(code []instruction) []instruction {
 	return code
 }
 
-// pops returns how much the instructions at the start of code add to the stack pointer, -1 if they do something else.
+// pops returns the amount that the first instructions of code add to the stack pointer, -1 if they do something else.
 func pops(code []instruction) int64 {
 	if len(code) < 5 || !code[0].is(opLocalGet, stackLocal) || code[1].op != opI32Const || code[2].op != opI32Add ||
 		!code[3].is(opLocalTee, stackLocal) || !code[4].is(opGlobalSet, stackPointer) {
@@ -485,14 +485,14 @@ func pops(code []instruction) int64 {
 
 func popsAt(code []instruction, k int) int64 { return pops(code[min(k, len(code)):]) }
 
-// leaves says whether the instructions at place k return a constant.
+// leaves reports whether the instructions at index k return a constant.
 func leaves(code []instruction, k int) bool {
 	return k+1 < len(code) && code[k].op == opI32Const && code[k+1].op == opReturn
 }
 
 func (i instruction) is(op byte, value int64) bool { return i.op == op && i.value == value }
 
-// foldOffsets takes the addition to an address on the stack into the load or store that uses it. Go computes such an address with 64 bits.
+// foldOffsets folds the addition of a stack address into the offset of the load or store that uses it. Go computes such an address in 64 bits.
 func foldOffsets(code []instruction) {
 	const room = 1 << 30 // offsets stay far from 32 bits
 	var operands []int   // for each value on the stack of operands: place of the addition that made it, -1 if something else did
@@ -553,7 +553,7 @@ func foldOffsets(code []instruction) {
 	}
 }
 
-// stackAddress matches the 32-bit address of a variable on the stack: how many instructions make it, and its offset from the stack pointer.
+// stackAddress matches the 32-bit address of a stack variable; it returns the number of its instructions, and its offset from the stack pointer.
 func stackAddress(code []instruction) (n int, offset int64) {
 	if len(code) < 3 || !code[0].is(opLocalGet, stackLocal) || code[1].op != opExtend {
 		return 0, 0
@@ -567,7 +567,7 @@ func stackAddress(code []instruction) (n int, offset int64) {
 	return 0, 0
 }
 
-// unary says whether an operation on numbers takes one operand.
+// unary reports whether a numeric operation takes one operand.
 func unary(op byte) bool {
 	switch {
 	case op == opI32Eqz || op == opI64Eqz || op == opMemoryGrow:
@@ -580,7 +580,7 @@ func unary(op byte) bool {
 	return op >= 0xa7 && op <= 0xc4 // conversions
 }
 
-// inverse holds the comparisons that are true where another is not. Of floats, NaN leaves only these two.
+// inverse holds pairs of complementary comparisons. For floats NaN leaves only eq and ne.
 var inverse = func() (of [256]byte) {
 	for _, pair := range [][2]byte{
 		{0x46, 0x47}, {0x48, 0x4e}, {0x49, 0x4f}, {0x4a, 0x4c}, {0x4b, 0x4d}, // i32: eq ne, lt ge, gt le
@@ -592,7 +592,7 @@ var inverse = func() (of [256]byte) {
 	return of
 }()
 
-// invertComparisons makes one instruction of a comparison and the i32.eqz after it.
+// invertComparisons merges a comparison and a following i32.eqz into the inverse comparison.
 func invertComparisons(code []instruction) {
 	for k := 0; k+1 < len(code); k++ {
 		if other := inverse[code[k].op]; other != 0 && code[k+1].op == opI32Eqz {
@@ -601,7 +601,7 @@ func invertComparisons(code []instruction) {
 	}
 }
 
-// moves takes away moves of a local to itself, and reads a local that was just written without a second instruction.
+// moves removes moves of a local to itself, and merges local.set and local.get of a local into local.tee.
 func moves(code []instruction) []instruction {
 	for k := 0; k+1 < len(code); k++ {
 		next := &code[k+1]
@@ -615,7 +615,7 @@ func moves(code []instruction) []instruction {
 	return compact(code)
 }
 
-// exitOf returns the label of the block that calls leave to unwind the stack, the outermost one.
+// exitOf returns the label of the outermost block, which calls branch out of to unwind the stack.
 func exitOf(code []instruction) int {
 	for _, i := range code {
 		if i.op == opBlock {
@@ -630,7 +630,7 @@ func exitOf(code []instruction) int {
 
 const noLabel = -2 // of a block that nothing leaves
 
-// unwinding lets calls that unwind the stack return 1 where they stand. What they leave returns 1, too.
+// unwinding lets calls that unwind the stack return 1 in place, as the code after the block that they branch out of does.
 func unwinding(code []instruction, exit int) []instruction {
 	var out []instruction
 	for k, i := range code {
@@ -663,7 +663,7 @@ func returnAddresses(code []instruction, f function, local int64) []instruction 
 	return out
 }
 
-// returns says whether the instruction at place k is the return address of a call.
+// returns reports whether the instruction at index k is the return address of a call.
 func (f function) returns(code []instruction, k int) bool {
 	return code[k].op == opI64Const && code[k].value>>16 == f.number && k+1 < len(code) && code[k+1].op == opStores+1
 }

@@ -94,10 +94,10 @@ func (p *program) readSlots() error {
 	return r.err
 }
 
-// numberOf is the number of the k-th function that is not imported.
+// numberOf is the function index of the k-th function that is not imported.
 func (p *program) numberOf(k int) uint64 { return p.imported + uint64(k) }
 
-// profiled returns the module with functions that set their bits in the first bytes of the memory, where Go has nothing.
+// profiled returns the module, instrumented: a function sets its bit in the first bytes of the memory, which Go does not use.
 func profiled(sections []section) ([]section, error) {
 	p, err := programOf(sections)
 	if err != nil {
@@ -390,7 +390,7 @@ func localsEnd(body []byte) (int, error) {
 	return len(body) - len(r.rest), r.err
 }
 
-// recalled writes a body with other instructions for its calls.
+// recalled rewrites a body with other instructions for its calls.
 func recalled(body []byte, call func(out []byte, f uint64) []byte) ([]byte, error) {
 	at, err := localsEnd(body)
 	if err != nil {

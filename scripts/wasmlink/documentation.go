@@ -6,10 +6,10 @@ import (
 	"polygrad/core/tensor/ops"
 )
 
-// shortestText is the length from which a text stands nowhere else in the data.
+// shortestText is the minimum length of a text to be unique in the data.
 const shortestText = 32
 
-// documentation are the texts about operations, which only the program that writes the bindings reads.
+// documentation is the texts of operations, which only the generator of the bindings reads.
 func documentation() []string {
 	var texts []string
 	add := func(text string) {
@@ -29,7 +29,7 @@ func documentation() []string {
 	return texts
 }
 
-// clearTexts makes texts zeros.
+// clearTexts overwrites texts by zeros.
 func (mem image) clearTexts(texts []string) {
 	for _, text := range texts {
 		for at := bytes.Index(mem, []byte(text)); at >= 0; at = bytes.Index(mem, []byte(text)) {

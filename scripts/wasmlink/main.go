@@ -1,20 +1,20 @@
-// Command wasmlink finishes a WebAssembly module that Go linked:
+// Command wasmlink post-processes a WebAssembly module that Go linked:
 //
 //	wasmlink IN OUT
 //	wasmlink -profile IN OUT
 //	wasmlink -divide PROFILE IN OUT DEFERRED...
 //
-// The module imports its memory as "memory" from "env" instead of having one: who makes the memory can share it with other modules and
-// threads. The import asks for a memory that threads share, of at most 4 GiB. An unshared memory needs the byte 0x01 where the flags of the
-// import's limits are, 0x03. The first section, a custom one named "polygrad.memory", holds two little-endian u32: the offset of that byte in
-// the file, and the least size of the memory in pages. So it ends at byte 34 of the file, and a loader knows both from the first bytes it
+// The module imports its memory as "memory" from "env" instead of defining it, so that the embedder can share it with other modules and
+// threads. The import declares a shared memory of at most 4 GiB. For an unshared memory the byte of the limits' flags in the
+// import, 0x03, must be patched to 0x01. The first section, a custom one named "polygrad.memory", holds two little-endian u32: that byte's offset in
+// the file, and the minimum size of the memory in pages. It ends at byte 34 of the file, so that a loader knows both from the first bytes it
 // reads.
 //
-// The module gets smaller: its tables lose what only traces of stacks use (tables.go), its data the documentation of operations
-// (documentation.go), and its code instructions that change nothing (code.go). They know how Go 1.26 writes modules. What another version
-// writes stays as it is.
+// The module gets smaller: its tables lose entries that only stack traces use (tables.go), its data the documentation of operations
+// (documentation.go), and its code redundant instructions (code.go). These passes know the output of Go 1.26. Anything that they do not
+// recognise is left unchanged.
 //
-// With -profile each function of the module notes that it was called. With -divide the module is in several files, the first of which has the
+// With -profile the module is instrumented: each function records that it was called. With -divide it is split into files, the first with the
 // functions of a profile (divide.go).
 package main
 
@@ -79,7 +79,7 @@ func run(args []string) error {
 	return nil
 }
 
-// linked reads a module that Go linked, and makes it smaller; it also says which deferred part each of its functions may be in.
+// linked reads a module that Go linked and shrinks it; it also returns which deferred part each of its functions may be in.
 func linked(file string) (sections []section, partOf []int, err error) {
 	module, err := os.ReadFile(file)
 	if err != nil {
@@ -109,7 +109,7 @@ const (
 	kindMemory   = 0x02
 )
 
-// importMemory writes the sections as a module that imports its memory.
+// importMemory encodes the sections as a module that imports its memory.
 func importMemory(sections []section) ([]byte, error) {
 	memory, imports := find(sections, sectionMemory), find(sections, sectionImport)
 	if memory < 0 || imports < 0 {
@@ -148,7 +148,7 @@ func find(sections []section, id byte) int {
 	return -1
 }
 
-// leastPages is the least size in a memory section.
+// leastPages is the minimum size in a memory section, in pages.
 func leastPages(content []byte) (uint64, error) {
 	if len(content) < 3 || content[0] != 1 {
 		return 0, errors.New("expected one memory")
@@ -160,7 +160,7 @@ func leastPages(content []byte) (uint64, error) {
 	return least, nil
 }
 
-// withMemory adds the import of a memory to an import section. flags is where in the section the flags of its limits are.
+// withMemory adds the import of a memory to an import section. flags is the offset of its limits' flags in the section.
 func withMemory(content []byte, least uint64) (out []byte, flags int, err error) {
 	count, n := binary.Uvarint(content)
 	if n <= 0 {
@@ -173,7 +173,7 @@ func withMemory(content []byte, least uint64) (out []byte, flags int, err error)
 	return binary.AppendUvarint(out, maxPages), flags, nil
 }
 
-// shrink makes the data and the code of a module smaller.
+// shrink shrinks the data and the code of a module.
 func shrink(sections []section) ([]section, error) {
 	contents := func(id byte) []byte {
 		if at := find(sections, id); at >= 0 {
@@ -248,7 +248,7 @@ func shrink(sections []section) ([]section, error) {
 	return out, nil
 }
 
-// signatures returns the numbers of the types (i32) -> i32, which most of Go's functions have, and () -> ().
+// signatures returns the type indices of (i32) -> i32, the signature of most of Go's functions, and () -> ().
 func signatures(content []byte) (common, plain uint64, err error) {
 	common, plain = ^uint64(0), ^uint64(0)
 	r := reader{rest: content}
@@ -268,7 +268,7 @@ func signatures(content []byte) (common, plain uint64, err error) {
 	return common, plain, r.err
 }
 
-// importedFunctions counts the imports, which are functions all.
+// importedFunctions counts the imports, all of which are functions.
 func importedFunctions(content []byte) (count uint64, err error) {
 	r := reader{rest: content}
 	r.list(func(uint64) {

@@ -30,7 +30,7 @@ type section struct {
 
 var errShort = errors.New("the module ends early")
 
-// split cuts a module into sections.
+// split splits a module into sections.
 func split(module []byte) ([]section, error) {
 	if len(module) < len(header) || string(module[:len(header)]) != header {
 		return nil, errors.New("this is no module of WebAssembly 1")
@@ -56,12 +56,12 @@ func appendSection(out []byte, s section) []byte {
 	return appendBytes(append(out, s.id), s.content)
 }
 
-// appendBytes appends bytes after their number.
+// appendBytes appends bytes with a length prefix.
 func appendBytes(out, content []byte) []byte {
 	return append(binary.AppendUvarint(out, uint64(len(content))), content...)
 }
 
-// signed reads a signed integer of the LEB128 format.
+// signed decodes a signed LEB128 integer.
 func signed(in []byte) (v int64, size int) {
 	for shift := uint(0); size < len(in); {
 		b := in[size]
@@ -89,7 +89,7 @@ func appendSigned(out []byte, v int64) []byte {
 	}
 }
 
-// reader reads what a section holds. Its first error stays.
+// reader decodes the contents of a section. Its first error is kept.
 type reader struct {
 	rest []byte
 	err  error
@@ -115,7 +115,7 @@ func (r *reader) bytes(n uint64) []byte {
 	return b
 }
 
-// list reads a number and then calls read so often. It stops at an error.
+// list decodes a count n, then calls read n times. It stops at an error.
 func (r *reader) list(read func(k uint64)) {
 	for k, n := uint64(0), r.unsigned(); k < n && r.err == nil; k++ {
 		read(k)

@@ -9,10 +9,10 @@ import (
 	"slices"
 )
 
-// Go's runtime finds the frames of a stack by tables that the linker writes into the module's data: runtime.pcHeader and what follows it.
-// Names of functions, files, lines and inlined calls are there for traces only; of a module that has no symbols they are a third.
+// Go's runtime unwinds stacks by tables that the linker writes into the module's data: the pclntab, from runtime.pcHeader on.
+// Names of functions, files, lines and inlined calls serve stack traces only; they are a third of a module without symbols.
 
-// image is what the segments of data put into the memory.
+// image is the contents of the memory that the data segments initialise.
 type image []byte
 
 func imageOf(content []byte) (image, error) {
@@ -147,7 +147,7 @@ func (t *tables) of(k int) (f function, ok bool) {
 	return function{int64(firstNumber + k), int64(t.mem.u32(at + funcDeferReturn))}, t.mem[at+funcFlags]&flagAssembly == 0
 }
 
-// strip takes out what only traces use. What is left of the tables of values moves together; gaps are zero.
+// strip removes what only stack traces use. The remaining tables of values are compacted; gaps are zero.
 //
 // The runtime reads the names of two kinds of functions: of methods that the compiler writes for pointers, to say which method was called with
 // nil, and of stubs of reflect.
@@ -275,7 +275,7 @@ func (t *tables) strip() {
 	}
 }
 
-// pairs returns the bytes of a table of values: differences of the value and of the program counter, until a difference of zero.
+// pairs returns the bytes of a pc-value table: deltas of the value and of the program counter, until a delta of zero.
 //
 // It calls each with the values and the program counters that they end before.
 func pairs(table []byte, each func(v int32, until int64)) []byte {
@@ -295,7 +295,7 @@ func pairs(table []byte, each func(v int32, until int64)) []byte {
 	}
 }
 
-// valuesTable is the table of a value for each program counter.
+// valuesTable encodes a pc-value table from the value at each program counter.
 func valuesTable(values []int32) []byte {
 	var table []byte
 	last := int32(-1)
@@ -445,7 +445,7 @@ func (t *tables) those(part []int, deferred int) *tables {
 // deferredMark begins a table that only functions of the last part read (model/tokens/ucd); its size, a u32, and the table follow.
 const deferredMark = "polygrad.unicode"
 
-// clearDeferred takes such tables out.
+// clearDeferred removes such tables.
 func (mem image) clearDeferred() {
 	for at := 0; ; {
 		found := bytes.Index(mem[at:], []byte(deferredMark))
