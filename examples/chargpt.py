@@ -1,12 +1,12 @@
-"""Teach a small GPT to write licences, one character after the other.
+"""Train a small character-level GPT on licences and generate text.
 
     python examples/chargpt.py                          (minutes; --steps 500 for a first look)
     python examples/chargpt.py --text shakespeare.txt --temperature 0.9
 
-The text is that of the licences that every Debian has in /usr/share/common-licenses. The model is a
-transformer of causal blocks over characters (Radford et al., Language Models are Unsupervised
-Multitask Learners): it sees up to 64 characters and says which one may come next. Beside the loss
-the program shows how many of the words that it writes are words of the text.
+The text is the licences that every Debian has in /usr/share/common-licenses. The model is a causal
+transformer over characters (Radford et al., Language Models are Unsupervised Multitask Learners):
+it sees up to 64 characters and predicts the next one. Besides the loss the program shows how many
+of the words that it generates occur in the text.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ Tokens = npt.NDArray[np.int32]
 
 
 class CharGPT:
-    """Tokens (batch, length) in, scores of the token after each (batch, length, vocabulary) out."""
+    """Maps tokens (batch, length) to logits of the next ones (batch, length, vocabulary)."""
 
     def __init__(self, vocabulary: int, width: int = 128, heads: int = 4, layers: int = 2) -> None:
         self.token = Embedding(vocabulary, width)
@@ -54,7 +54,7 @@ class CharGPT:
         self.scores = Linear(width, vocabulary, bias=False)
 
     def __call__(self, tokens: Tensor) -> Tensor:
-        """Return the scores of what comes next."""
+        """Return the logits of the next tokens."""
         x = self.token(tokens) + self.place(Tensor.arange(tokens.shape[1]))
         for block in self.blocks:
             x = block(x)
@@ -69,7 +69,7 @@ def load_text(path: Path | None) -> str:
     if not found:
         raise SystemExit(f"{LICENCES} has no licences: give another text with --text")
     text = "\n".join(file.read_text(encoding="utf-8") for file in found)
-    # Words and lines count here, not how they are indented.
+    # Only words and lines matter here, not indentation.
     return re.sub(r"\n{3,}", "\n\n", re.sub(r"[^\x20-\x7e\n]| *(?=\n)|(?<=[\n ]) +", "", text))
 
 
@@ -102,14 +102,14 @@ def train(model: CharGPT, tokens: Tokens, steps: int, random: np.random.Generato
 def write(
     model: CharGPT, prompt: Tokens, length: int, temperature: float, random: np.random.Generator
 ) -> Tokens:
-    """Return the prompt and what the model writes after it, one token drawn after the other."""
+    """Return the prompt and its continuation, sampled token by token."""
     window = Tensor(np.zeros((1, CONTEXT), np.int32))
     row = Tensor(np.zeros(1, np.int32))
 
     def next_scores() -> Tensor:
         return model(window)[0, row[0]] / temperature
 
-    # What follows the last token does not matter to it: one program serves texts of any length.
+    # The causal mask ignores what follows the last token: one program serves texts of any length.
     step = compile_step(next_scores)
     out = list(prompt)
     for _ in track(range(length), "writing", unit="chars"):
@@ -124,7 +124,7 @@ def write(
 
 
 def words_known(sample: str, text: str) -> float:
-    """Return which part of the longer words of a sample the text has too."""
+    """Return the share of the longer words of a sample that occur in the text."""
     longer = re.findall(r"[a-z]{4,}", sample.lower())
     known = set(re.findall(r"[a-z]{4,}", text.lower()))
     return sum(word in known for word in longer) / max(len(longer), 1)

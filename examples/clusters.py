@@ -1,11 +1,11 @@
-"""Find the ten digits in pictures without labels: PCA, then k-means.
+"""Cluster images of digits without labels: PCA, then k-means.
 
     SCIPY_ARRAY_API=1 python examples/clusters.py
 
-Needs scikit-learn, whose PCA computes with tensors by the array API: its matrices, means and
-singular values are tensors of polygrad. k-means is a loop of the library; `vmap` runs many starts
-at once, and the best one counts. scikit-learn's own k-means, which has no array API, is the
-comparison.
+Needs scikit-learn, whose PCA computes with tensors through the array API: its matrices, means and
+singular values are polygrad tensors. k-means is a loop compiled by the library; `vmap` runs many
+starts at once, and the best one is taken. scikit-learn's own k-means, which does not support the
+array API, is the comparison.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ def distances(x: Tensor, centres: Tensor) -> Tensor:
 
 
 def first_centres(x: Tensor, key: Tensor) -> Tensor:
-    """Return points as centres, each drawn far from those before (k-means++)."""
+    """Return initial centres, each drawn far from the previous ones (k-means++)."""
     keys = random.split(key, CLUSTERS)
     first = x[random.randint(keys[0], (), 0, x.shape[0])]
     centres = first.unsqueeze(0).expand(CLUSTERS, x.shape[1])
 
     def draw(k: Tensor, centres: Tensor) -> Tensor:
-        """Draw centre k, with a chance that grows as the squared distance to the nearest one."""
+        """Draw centre k, with probability proportional to the squared distance to the nearest."""
         near = distances(x, centres).min(axis=1)  # of centres that are not drawn yet: the first one
         chosen = random.categorical(lax.dynamic_index_in_dim(keys, k, 0, False), near.log())
         return ((Tensor.arange(CLUSTERS) == k).unsqueeze(1)).where(x[chosen], centres)
@@ -61,7 +61,7 @@ def first_centres(x: Tensor, key: Tensor) -> Tensor:
 
 
 def cluster(x: Tensor, key: Tensor) -> tuple[Tensor, Tensor]:
-    """Return centres, and the mean of the squared distances to the nearest ones."""
+    """Return centres, and the mean squared distance to the nearest centre."""
 
     def move(_: Tensor, centres: Tensor) -> Tensor:
         """Move each centre to the mean of the points that are nearest to it."""
@@ -74,7 +74,7 @@ def cluster(x: Tensor, key: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def main() -> None:
-    """Cluster the digits, and say how well."""
+    """Cluster the digits and print the accuracy."""
     options = argparse.ArgumentParser(description="Find the ten digits in pictures without labels.")
     options.add_argument("--seed", type=int, default=0)
     seed = options.parse_args().seed
@@ -95,7 +95,7 @@ def main() -> None:
     theirs = KMeans(CLUSTERS, n_init=STARTS, random_state=seed).fit(x.numpy())
     print(f"scikit-learn's k-means: {theirs.inertia_ / x.shape[0]:.4f}")
 
-    # How many are in a cluster whose most frequent digit is their own.
+    # The share of digits that are the most frequent one of their cluster.
     table = mine.one_hot(CLUSTERS).T @ digits.one_hot(10)
     print(f"purity: {table.max(axis=1).sum().item() / x.shape[0]:.4f}")
     print("digits of the clusters:", *np.sort(table.argmax(axis=1)).tolist())

@@ -1,4 +1,4 @@
-// Teaches a small network to read handwritten digits:
+// Trains a small network on handwritten digits:
 //
 //     cd bindings/js && npm install && cd ../..
 //     node examples/digits.mjs [epochs]
@@ -44,7 +44,7 @@ const model = new Sequential(new Linear(PIXELS, 256), (x) => x.relu(), new Linea
 const optimizer = new AdamW(getParameters(model), { lr: 2e-3, weightDecay: 0.5 })
 const [x, y] = tensorsFor(BATCH)
 
-// Forward, backward and the update become one compiled program. It reads x and y anew on each run.
+// Forward, backward and update are one compiled program, which reads x and y in each run.
 const step = compileStep(() => {
   optimizer.zeroGrad()
   const loss = model.forward(x).crossEntropy(y)

@@ -1,10 +1,10 @@
-"""Teach a small network to read handwritten digits.
+"""Train a small network on handwritten digits.
 
     make demo                                   (or: python examples/digits.py)
 
 1,797 digits of 8x8 pixels; one fifth is held back for the test. A network with two hidden
-layers learns from the rest in mini-batches. At the end a picture shows how the loss fell and
-which of the held-back digits were misread.
+layers learns from the rest in mini-batches. At the end a picture shows the loss curve and the
+misclassified test digits.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ IntArray = npt.NDArray[np.int32]
 
 
 class Reader:
-    """64 pixels in, one score per digit out."""
+    """Maps 64 pixels to one score per digit."""
 
     def __init__(self, hidden: int = 256) -> None:
         self.layer1 = Linear(64, hidden)
@@ -70,7 +70,7 @@ def train(model: Reader, pixels: FloatArray, labels: IntArray, epochs: int) -> l
         optimizer.step()
         return loss
 
-    # Forward, backward and the update become one compiled plan. It reads x and y anew on each run.
+    # Forward, backward and update are one compiled program, which reads x and y in each run.
     step = compile_step(one_step, model, optimizer, x, y)
 
     shuffle = np.random.default_rng(SEED)
@@ -91,7 +91,7 @@ def train(model: Reader, pixels: FloatArray, labels: IntArray, epochs: int) -> l
 def draw(
     path: Path, losses: list[float], pixels: FloatArray, read: IntArray, true: IntArray
 ) -> None:
-    """Save the loss curve and the misread digits as a picture."""
+    """Save the loss curve and the misclassified digits as a picture."""
     wrong = np.flatnonzero(read != true)
     columns = 8
     rows = 2 + -(-len(wrong) // columns)

@@ -1,12 +1,11 @@
-"""Read handwritten digits with a convolutional network: 99 of 100 right.
+"""Train a convolutional network on handwritten digits: 99 % accuracy.
 
     python examples/digits_cnn.py
 
-The data are those of digits.py: 1,797 digits of 8x8 pixels, one fifth held back. Convolutions see
-that neighbouring pixels belong together, batch normalisation keeps the signals of layers in range,
-and each epoch shows the digits moved by up to one pixel, so that the network cannot learn them by
-heart. Forward, backward, the running averages of the normalisation, the optimizer and its schedule
-become one compiled program.
+The data are those of digits.py: 1,797 digits of 8x8 pixels, one fifth held back. The network has
+convolutions and batch normalisation; each epoch shifts the digits by up to one pixel, as data
+augmentation against overfitting. Forward, backward, the running averages of the normalisation, the
+optimizer and its schedule become one compiled program.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ WEIGHT_DECAY = 0.05
 
 
 class Network:
-    """8x8 pixels in, one score per digit out: two pairs of convolutions, then a linear layer."""
+    """Maps 8x8 pixels to one score per digit: two pairs of convolutions, then a linear layer."""
 
     def __init__(self, channels: int = 24) -> None:
         self.conv1 = Conv2d(1, channels, 3, padding=1, bias=False)
@@ -61,7 +60,7 @@ class Network:
 
 
 def moved(images: FloatArray, random: np.random.Generator) -> FloatArray:
-    """Return images (n, 1, 8, 8), each moved by -1, 0 or 1 pixels along both axes."""
+    """Return images (n, 1, 8, 8), each shifted by -1, 0 or 1 pixels along both axes."""
     n = len(images)
     padded = np.pad(images, ((0, 0), (0, 0), (1, 1), (1, 1)))
     rows = random.integers(0, 3, n)[:, None, None] + np.arange(8)[None, :, None]
@@ -75,7 +74,7 @@ def train(model: Network, images: FloatArray, labels: IntArray, epochs: int) -> 
     x, y = Tensor(images[:BATCH].copy()), Tensor(labels[:BATCH].copy())
     optimizer = AdamW(get_parameters(model), lr=HIGHEST_RATE, weight_decay=WEIGHT_DECAY)
     steps = len(images) // BATCH * epochs
-    # The rate rises for a third of the steps and falls to nearly nothing.
+    # The rate rises for a third of the steps, then falls to nearly 0.
     schedule = OneCycleLR(optimizer, HIGHEST_RATE, total_steps=steps, pct_start=0.3)
 
     @Tensor.train()

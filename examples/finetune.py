@@ -1,11 +1,11 @@
-"""Load a trained network from a safetensors file and teach it something else with few examples.
+"""Fine-tune a network from a safetensors file on another task with few examples.
 
     python examples/finetune.py --base base.safetensors
 
-The base is the network of digits_cnn.py, which reads digits; if there is no such file it is trained
-and written first. Then its layers, but for the last, are loaded into a new network, which learns to
-tell odd digits from even ones, from two images of each digit. A network without that past learns
-from the same images, for comparison. Both are tested on digits that none of them has seen.
+The base is the network of digits_cnn.py, which classifies digits; if the file does not exist, it is
+trained and written first. All of its layers except the last are loaded into a new network, which
+learns to tell odd digits from even ones, from two images of each digit. An untrained network learns
+from the same images, for comparison. Both are tested on digits that neither has seen.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def make_base(path: Path, images: FloatArray, labels: IntArray) -> None:
 
 
 def load_base(path: Path) -> Network:
-    """Return a network with the layers of a file, but the last one new."""
+    """Return a network with the layers of a file and a new last layer."""
     model = Network()
     layers = {n: t for n, t in safe_load(path).items() if not n.startswith(NEW_LAYER)}
     load_state_dict(model, layers, strict=False)
@@ -51,7 +51,7 @@ def load_base(path: Path) -> Network:
 
 
 def tune(name: str, model: Network, images: FloatArray, labels: IntArray, old_rate: float) -> None:
-    """Fit a network to a few images, all of them in each step; what is not new at old_rate."""
+    """Fit a network to a few images, all of them in each step; loaded layers at old_rate."""
     x, y = Tensor(images.copy()), Tensor(labels.copy())
     state = get_state_dict(model)
     new = [t for n, t in state.items() if n.startswith(NEW_LAYER)]
@@ -98,7 +98,7 @@ def main() -> None:
         if not base.exists():
             make_base(base, images[rest], labels[rest])
         Tensor.manual_seed(SEED)
-        # What was loaded is nearly right already, and changes slowly.
+        # Loaded layers are nearly right already and learn slowly.
         models = {"fine-tuned": (load_base(base), RATE / 10), "afresh": (Network(), RATE)}
     for name, (model, old_rate) in models.items():
         tune(name, model, images[few], odd[few], old_rate)

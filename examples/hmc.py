@@ -2,9 +2,9 @@
 
     python examples/hmc.py
 
-The eight schools: the effects of coaching in eight schools, of which each has an estimate and its
-standard error. They are drawn from a normal distribution whose mean and deviation are unknown. A
-chain is a loop of the library, with the leapfrog steps as a loop in it; `vmap` runs many chains.
+The eight schools: the effects of coaching in eight schools, each with an estimate and its standard
+error. They are drawn from a normal distribution whose mean and deviation are unknown. A chain is a
+loop compiled by the library around a loop of leapfrog steps; `vmap` runs many chains.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ CHAINS, LEAPS, STEP = 64, 12, 0.25
 
 
 def energy(state: Tensor) -> Tensor:
-    """Return the negative logarithm of the density: of mu / 5, log tau and scaled effects."""
+    """Return the negative log density of mu / 5, log tau and scaled effects."""
     mu, log_tau, scaled = 5 * state[0], state[1], state[2:]
     effects = mu + log_tau.exp() * scaled
     fit = ((effects - Tensor(ESTIMATES)) / Tensor(ERRORS)).square().sum()
@@ -31,7 +31,7 @@ def energy(state: Tensor) -> Tensor:
 
 
 def draw(state: Tensor, key: Tensor) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-    """Return the next state of a chain, and it with whether it is a new one."""
+    """Return the next state of a chain as the carry, and with whether it was accepted."""
     first, second = random.split(key)
     momentum = random.normal(first, (10,))
 
@@ -50,13 +50,13 @@ def draw(state: Tensor, key: Tensor) -> tuple[Tensor, tuple[Tensor, Tensor]]:
 
 
 def chain(start: Tensor, keys: Tensor) -> tuple[Tensor, Tensor]:
-    """Return all states of a chain, and how many were new ones."""
+    """Return all states of a chain, and how many were accepted."""
     states, taken = lax.scan(draw, start, keys)[1]
     return states, taken.mean()
 
 
 def main() -> None:
-    """Draw, and show means and deviations."""
+    """Sample, and show means and deviations."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--draws", type=int, default=1000)
     draws = parser.parse_args().draws

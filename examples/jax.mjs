@@ -1,11 +1,10 @@
-// Functions of functions in JavaScript, with the names of jax-js:
+// Function transformations in JavaScript, with the names of jax-js:
 //
 //     cd bindings/js && npm install && cd ../..
 //     node examples/jax.mjs
 //
-// Four short programs: derivatives of a function of numbers, a line through points, the gradient of each
-// example of a batch, and a network that reads handwritten digits. Arrays that are used again need no .ref here;
-// programs that have it run as well.
+// Four short programs: derivatives of a scalar function, a line fit, per-example gradients of a batch, and a
+// network that classifies handwritten digits. Arrays that are used again need no .ref here, but may have it.
 
 import { readFileSync } from 'node:fs'
 import { gunzipSync } from 'node:zlib'
@@ -40,7 +39,7 @@ let error
 for (let i = 0; i < 100; i++) [line, state, error] = draw(line, state)
 console.log(`line: ${line.slope.item().toFixed(2)} x + ${line.offset.item().toFixed(2)}, error ${error.item().toFixed(4)}`)
 
-// vmap makes of a function of one example one of a batch: here the length of the gradient of each point.
+// vmap makes a function of one example a function of a batch: here the norm of the gradient of each point.
 
 const lengthOfGradient = (x, y) => {
   const { slope, offset } = grad(distance)(line, x, y)
@@ -49,7 +48,7 @@ const lengthOfGradient = (x, y) => {
 const lengths = jit(vmap(lengthOfGradient))(x, y)
 console.log(`the point that pulls most: ${np.argmax(lengths).item()}, with ${lengths.max().item().toFixed(2)}`)
 
-// A network of two layers reads digits of 8x8 pixels. Its parameters are a tree of arrays.
+// A network of two layers classifies digits of 8x8 pixels. Its parameters are a tree of arrays.
 
 const rows = gunzipSync(readFileSync(new URL('data/digits.csv.gz', import.meta.url))).toString().trim().split('\n')
 const table = np.array(rows.map((row) => row.split(',').map(Number)))

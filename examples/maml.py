@@ -1,11 +1,10 @@
-"""Learn to learn sine curves: MAML, gradients through steps of gradient descent.
+"""Meta-learn sine curves: MAML, gradients through steps of gradient descent.
 
     python examples/maml.py
 
-Each task is a sine curve with its own amplitude and phase, of which ten points are known. The
-parameters that are learnt are a beginning from which one step of gradient descent on these points
-fits the whole curve. The loss after the step is differentiated through the step, for all tasks of a
-batch at once.
+Each task is a sine curve with its own amplitude and phase, of which ten points are known. MAML
+learns initial parameters from which one step of gradient descent on these points fits the whole
+curve. The loss after the step is differentiated through the step, for all tasks of a batch at once.
 """
 
 from __future__ import annotations
@@ -75,7 +74,7 @@ def adam(params: Parameters, state: Parameters, tasks: tuple[Tensor, ...], t: Te
 
 
 def draw_tasks(rng: np.random.Generator, count: int) -> tuple[Tensor, ...]:
-    """Return points and other points of some curves."""
+    """Return training points and test points of some curves."""
     amplitude = rng.uniform(0.1, 5, (count, 1, 1))
     phase = rng.uniform(0, math.pi, (count, 1, 1))
     x = rng.uniform(-5, 5, (2, count, POINTS, 1))
@@ -84,7 +83,7 @@ def draw_tasks(rng: np.random.Generator, count: int) -> tuple[Tensor, ...]:
 
 
 def main() -> None:
-    """Learn, and show how well new curves are fitted after a step."""
+    """Train, and show the error on new curves after a step."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--steps", type=int, default=6000)
     steps = parser.parse_args().steps

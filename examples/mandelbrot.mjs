@@ -3,7 +3,7 @@
 //     cd bindings/js && npm install && cd ../..
 //     node examples/mandelbrot.mjs [columns]
 //
-// One array for each part of the complex plane, one compiled step for all points at once.
+// The real and the imaginary part are one array each; one compiled step updates all points at once.
 
 import jax from '../bindings/js/lib/jax/index.js'
 
@@ -15,7 +15,7 @@ const lines = Math.round(columns * 0.4)
 
 const [real, imaginary] = np.meshgrid([np.linspace(-2.1, 0.7, columns), np.linspace(-1.15, 1.15, lines)])
 
-/** A step z = z^2 + c of the points that have not left the circle, and how many steps each has stayed. */
+/** A step z = z^2 + c of the points that have not escaped, and the number of steps of each before it escapes. */
 const step = jit((x, y, stayed) => {
   const inside = np.square(x).add(np.square(y)).lessEqual(4)
   const nextX = np.square(x).sub(np.square(y)).add(real)

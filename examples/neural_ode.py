@@ -2,8 +2,8 @@
 
     python examples/neural_ode.py
 
-A network is the right side of an equation, which is integrated by Runge-Kutta steps in a loop of
-the library; the gradient goes back through the loop, where `checkpoint` computes each step again.
+A network is the right-hand side of the equation, which Runge-Kutta steps integrate in a loop that
+the library compiles. The gradient goes back through the loop; `checkpoint` recomputes each step.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ Parameters = dict[str, Tensor]
 
 
 def right_side(params: Parameters, y: Tensor) -> Tensor:
-    """Return the derivative of y by the time."""
+    """Return the time derivative of y."""
     return (y**3 @ params["w"] + params["b"]).tanh() @ params["v"]
 
 
 def spiral(_: Parameters, y: Tensor) -> Tensor:
-    """Return the derivative of the curve that is to be learnt."""
+    """Return the derivative of the target curve."""
     return y**3 @ Tensor(MATRIX)
 
 
@@ -48,7 +48,7 @@ def path(equation: Any, params: Parameters, start: Tensor) -> Tensor:
 
 
 def loss(params: Parameters, starts: Tensor, points: Tensor) -> Tensor:
-    """Return how far the paths are from the points."""
+    """Return the error of the paths at the points."""
     found = vmap(lambda start: path(right_side, params, start))(starts)
     result: Tensor = (found - points).square().mean()
     return result
@@ -67,7 +67,7 @@ def update(params: Any, m: Any, v: Any, t: Tensor, starts: Tensor, points: Tenso
 
 
 def main() -> None:
-    """Learn, and show how far the paths are from the right ones."""
+    """Train, and show the error of the paths."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--steps", type=int, default=600)
     steps = parser.parse_args().steps

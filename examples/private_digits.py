@@ -1,10 +1,9 @@
-"""Read handwritten digits without remembering any single one: DP-SGD.
+"""Train on handwritten digits with differential privacy: DP-SGD.
 
     python examples/private_digits.py
 
-The gradient of each example is found by `vmap(grad(loss))`, its norm is limited, and noise of the
-size of this limit is added to their sum. So no example changes the parameters by more than the
-noise hides.
+`vmap(grad(loss))` gives the gradient of each example. Its norm is clipped, and noise of the size of
+this limit is added to the sum, which hides the influence of any single example.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ def loss(params: Parameters, pixels: Tensor, label: Tensor) -> Tensor:
 
 
 def clipped(params: Parameters, pixels: Tensor, label: Tensor) -> Parameters:
-    """Return the gradient of one example, whose norm is LIMIT at most."""
+    """Return the gradient of one example, clipped to norm LIMIT."""
     slope = grad(loss)(params, pixels, label)
     norm = sum((g.square().sum() for g in slope.values()), start=Tensor(1e-12)).sqrt()
     result: Parameters = tree_map(lambda g: g / (norm / LIMIT).maximum(1.0), slope)
@@ -53,7 +52,7 @@ def step(params: Parameters, key: Tensor, pixels: Tensor, labels: Tensor) -> Any
 
 
 def main() -> None:
-    """Train, and show how many of the held-back digits are read."""
+    """Train, and show the accuracy on the test digits."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--steps", type=int, default=400)
     steps = parser.parse_args().steps

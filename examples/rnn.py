@@ -1,10 +1,10 @@
-"""Teach a recurrent network to add two marked numbers of a sequence.
+"""Train a recurrent network to add two marked numbers of a sequence.
 
     python examples/rnn.py
 
 Each sequence has random numbers, of which two are marked. The network reads them one after the
-other, in a loop of the library (`lax.scan`), and gives their sum at the end. Guessing 1 always has
-an error of 0.167.
+other, in a loop compiled by the library (`lax.scan`), and returns the sum of the marked ones.
+Always guessing 1 has an error of 0.167.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Parameters = dict[str, Tensor]
 
 
 def read(params: Parameters, sequence: Tensor) -> Tensor:
-    """Return the network's answer for a sequence of shape (LENGTH, 2): a gated unit."""
+    """Return the output of a gated recurrent unit for a sequence of shape (LENGTH, 2)."""
 
     def step(h: Tensor, x: Tensor) -> tuple[Tensor, None]:
         z = (x @ params["xz"] + h @ params["hz"] + params["bz"]).sigmoid()

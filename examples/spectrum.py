@@ -1,11 +1,11 @@
-"""Hear a melody in noise: Fourier transforms find its notes, and a filter takes the noise away.
+"""Find a melody in noise: Fourier transforms detect its notes, and a filter removes the noise.
 
     python examples/spectrum.py [--noise 1.0]
 
-Eight notes are played, each with overtones, below noise that is as strong. The spectrum of each
-short piece of the sound, weighted by a window, has a peak at the note's frequency; where exactly is
-read from the two bins beside it. Keeping the bins near the note and its overtones only, and
-transforming back, gives the melody without most of the noise.
+Eight notes are played, each with overtones, in noise of the same power. The windowed spectrum of
+each short frame has a peak at the note's frequency, which is interpolated from the two neighbouring
+bins. Keeping only the bins near the note and its overtones, and transforming back, removes most of
+the noise.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def play(notes: list[str]) -> Tensor:
 
 
 def spectra(sound: Tensor) -> Tensor:
-    """Return the power spectrum of each piece: (pieces, PIECE // 2 + 1)."""
+    """Return the power spectrum of each frame: (frames, PIECE // 2 + 1)."""
     starts = Tensor.arange(0, sound.shape[0] - PIECE + 1, PIECE // 4)
     pieces = sound[starts.unsqueeze(1) + Tensor.arange(PIECE)]
     window: Tensor = np.hanning(PIECE)
@@ -51,7 +51,7 @@ def spectra(sound: Tensor) -> Tensor:
 
 
 def peaks(power: Tensor) -> Tensor:
-    """Return the frequency of the greatest peak of each spectrum, between bins by a parabola."""
+    """Return the frequency of the highest peak of each spectrum, by parabolic interpolation."""
     at = power[:, 1:-1].argmax(axis=1) + 1
     rows = Tensor.arange(power.shape[0])
     left, top, right = (power[rows, at + i].log() for i in (-1, 0, 1))
@@ -68,7 +68,7 @@ def cleaned(sound: Tensor, hertz: list[float]) -> Tensor:
 
 
 def decibels(signal: Tensor, other: Tensor) -> float:
-    """Return how much stronger a signal is than its difference from another sound."""
+    """Return the signal-to-noise ratio: of a signal to its difference from another sound."""
     ratio = signal.square().sum() / (signal - other).square().sum()
     return 10 * math.log10(ratio.item())
 
@@ -85,7 +85,7 @@ def main() -> None:
     power = spectra(sound)
     print(f"{power.shape[0]} spectra of {power.shape[1]} bins")
 
-    # The piece that begins with a note is the clearest one of it.
+    # The frame at the beginning of a note is the clearest.
     hertz = peaks(power)[(Tensor.arange(8) * LENGTH / (PIECE // 4)).ceil().cast("int32")].tolist()
     print("heard:", *map(name, hertz))
     wrong = max(abs(f - frequency(n)) for f, n in zip(hertz, MELODY.split()))

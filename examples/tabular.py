@@ -1,4 +1,4 @@
-"""Fit a table of numbers with each family of models that polygrad has.
+"""Fit a table of numbers with each of polygrad's model families.
 
     python examples/tabular.py
 
@@ -8,10 +8,10 @@ in 0..1, of which five matter,
     y = 10 sin(pi x0 x1) + 20 (x2 - 1/2)^2 + 10 x3 + 5 x4 + noise of variance 1,
 
 so that no model can explain more than 96 % of its variance. mlp is a perceptron, tabm an ensemble
-of perceptrons that share most weights (arXiv:2410.24210), nam one network for each column, whose
-outputs are added up (arXiv:2004.13912): what x0 and x1 do together is beyond it. Models of these
-families need no Tensors: they hold their memory themselves, and any binding of polygrad loads them
-from the bundles that --save writes.
+of perceptrons that share most weights (arXiv:2410.24210), nam a sum of one network per column
+(arXiv:2004.13912), which cannot model the interaction of x0 and x1. Models of these families need
+no Tensors: they own their memory, and any binding of polygrad loads them from the bundles that
+--save writes.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def predict(model: Instance, x: FloatArray) -> FloatArray:
 
 
 def train(name: str, model: Instance, x: FloatArray, y: FloatArray, epochs: int) -> None:
-    """Fit a model in mini-batches; the rate is a tenth in the last quarter of the epochs."""
+    """Fit a model in mini-batches; the rate drops to a tenth in the last quarter of the epochs."""
     random = np.random.default_rng(SEED)
     progress = track(range(epochs), f"{name:4}", unit="epochs")
     for epoch in progress:
@@ -79,7 +79,7 @@ def train(name: str, model: Instance, x: FloatArray, y: FloatArray, epochs: int)
 
 
 def r2(predicted: FloatArray, true: FloatArray) -> float:
-    """Return which part of the variance of true is explained."""
+    """Return the explained share of the variance of true."""
     return float(1 - np.square(predicted - true).mean() / np.square(true - true.mean()).mean())
 
 

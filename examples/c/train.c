@@ -1,4 +1,4 @@
-/* Teach a small network to read handwritten digits, in plain C.
+/* Train a small network on handwritten digits, in plain C.
  *
  *     cc train.c $(pkg-config --cflags --libs polygrad) -o train
  *     gunzip -c ../data/digits.csv.gz | ./train
@@ -33,7 +33,7 @@ static void stop(const char *what) {
   exit(1);
 }
 
-/* Handles are checked where they are made; the library says what was wrong. */
+/* Handles are checked when they are made; the library reports the error. */
 static PolyUOp *made(PolyUOp *x) {
   if (x == NULL) stop(poly_last_error());
   return x;
@@ -77,8 +77,8 @@ static PolyUOp *scores(PolyCtx *ctx, PolyUOp *x, PolyUOp *const p[PARAMETERS]) {
   return made(poly_affine(ctx, h, p[2], p[3]));
 }
 
-/* A step: the loss of the mini-batch x, y goes to *loss, and each parameter
- * moves against its gradient. */
+/* A step: *loss is the loss of the mini-batch x, y, and each parameter moves
+ * against its gradient. */
 static PolyStep *compile(PolyCtx *ctx, PolyUOp *x, PolyUOp *y, PolyUOp *p[PARAMETERS], float *loss) {
   PolyUOp *l = made(poly_cross_entropy(ctx, scores(ctx, x, p), NULL, 0, y, NULL, 0, -1, NULL, NULL));
   PolyUOp *gradients[PARAMETERS], *updated[PARAMETERS];

@@ -1,4 +1,4 @@
-// Teach a model to read handwritten digits, save it, and read with the saved one.
+// Train a model on handwritten digits, save it, and classify with the saved one.
 //
 //     cmake -B build && cmake --build build
 //     gunzip -c ../data/digits.csv.gz | build/train

@@ -1,10 +1,10 @@
-// Go teaches a small network to read handwritten digits.
+// Go trains a small network on handwritten digits.
 //
 //	go run ./examples/go            with the native device
 //	CGO_ENABLED=0 go run ./examples/go   in pure Go, with the portable one
 //
 // 1,797 digits of 8x8 pixels; one fifth is held back for the test. A network with two hidden layers learns from the rest in
-// mini-batches, and says at the end how many of the held-back digits it reads right.
+// mini-batches; the program ends with the accuracy on the test digits.
 package main
 
 import (
@@ -53,7 +53,7 @@ func (r *reader) forward(x *polygrad.Tensor) *polygrad.Tensor {
 	return x
 }
 
-// digits are pixels from 0 to 1 and what they show.
+// digits are pixels from 0 to 1 and the digits that they show.
 type digits struct {
 	pixels []float32
 	labels []int32
@@ -139,7 +139,7 @@ func train(r *reader, d *digits, which []int, epochs int, shuffle *rand.Rand) er
 	return nil
 }
 
-// accuracy is the part of the digits that a network reads right.
+// accuracy is the share of the digits that a network classifies correctly.
 func accuracy(r *reader, d *digits, which []int) (float64, error) {
 	x, y := d.take(which)
 	return r.forward(x).ArgMax(polygrad.WithAxis(1)).Eq(y).Mean().Item()

@@ -1,12 +1,12 @@
-// Gpt2 writes text with the shapes of GPT-2 on a GPU, in one submit a token.
+// Gpt2 generates text with the shapes of GPT-2 on a GPU, in one submit per token.
 //
 //	POLY_WEBGPU=libwgpu_native.so go run ./examples/gpt2          a small one, for a first look
 //	POLY_WEBGPU=libwgpu_native.so go run ./examples/gpt2 -full    the shapes of the smallest GPT-2: 124 million weights, on an adapter
 //	                                                              that binds buffers of 154 MB (lavapipe: 134)
 //	go run ./examples/gpt2 -device native                         the same without a GPU
 //
-// The weights are random, so the text is none. What is shown is what a token costs: weights and the cache of keys and values stay on
-// the device, the token goes in, and the scores of all tokens come out.
+// The weights are random, so the text is meaningless. The program shows the cost of a token: weights and the cache of keys and values
+// stay on the device, the token is copied in, and the logits are copied out.
 package main
 
 import (
@@ -90,7 +90,7 @@ func run(device string, config model.GPT2Config, tokens int) error {
 	return nil
 }
 
-// fill gives the model random weights, as those of GPT-2 are before training, and counts them.
+// fill gives the model random weights, matrices from GPT-2's initial distribution, and counts them.
 func fill(m *model.Instance) (weights int) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, p := range m.Params() {
