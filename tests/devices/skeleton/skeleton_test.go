@@ -15,7 +15,7 @@ import (
 	"polygrad/exec/device"
 )
 
-// skeleton is the device. A new one stands in a folder of exec, and in the tables of exec/open.go and core/settings.
+// skeleton is the device. A new one stands in a folder of exec, and in the tables of exec/devices.go and core/settings.
 type skeleton struct{}
 
 func (skeleton) Name() string { return "skeleton" }
