@@ -73,8 +73,13 @@ func static(s string) *byte {
 
 func poly_op_count() int32 { return int32(uop.NumOps) }
 
+// nodeOp reports whether op is the code of an operation that nodes of C programs have: one of tinygrad's, or a rounding.
+func nodeOp(op int32) bool {
+	return op >= 0 && op < int32(uop.NumOps) || op >= int32(uop.Floor) && op <= int32(uop.Round)
+}
+
 func poly_op_name(op int32) *byte {
-	if op < 0 || op >= int32(uop.NumOps) {
+	if !nodeOp(op) {
 		return static("UNKNOWN")
 	}
 	return static(uop.Op(op).String())

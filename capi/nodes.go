@@ -129,7 +129,7 @@ func writeArg(a model.NodeArg, p unsafe.Pointer, memory func(unsafe.Pointer)) {
 
 func makeNode(fn string, ctx uintptr, op int32, dtype unsafe.Pointer, src []uintptr, names []string, arg unsafe.Pointer) uintptr {
 	return buildNode(fn, ctx, func(c *context) (value, error) {
-		if op < 1 || op >= int32(uop.NumOps) {
+		if op < 1 || !nodeOp(op) {
 			return value{}, badArg("op", "%d is not an operation, expected 1 to %d", op, uop.NumOps-1)
 		}
 		dt := must(recordType("dtype", dtype))

@@ -1,6 +1,8 @@
 package exec
 
 import (
+	"slices"
+
 	"polygrad/core/lower"
 	"polygrad/core/schedule"
 	"polygrad/core/uop"
@@ -31,40 +33,52 @@ func newKernel(p *lower.Program, code device.Kernel) *kernel {
 // compile finds or makes the kernels of a schedule. New ones are lowered in parallel and compiled together.
 func (e *Executor) compile(sched *schedule.Schedule) ([]*kernel, error) {
 	asts := make([]*uop.UOp, len(sched.Kernels))
-	var fresh, elsewhere []*uop.UOp
+	var fresh []*uop.UOp
 	seen := map[*uop.UOp]bool{}
 	for i, k := range sched.Kernels {
 		asts[i] = e.asts.Import(k.AST)
 		if e.kernels[asts[i]] == nil && !seen[asts[i]] {
 			seen[asts[i]] = true
-			if dt, _ := missingType(e.dev.Target(), asts[i]); dt != nil {
-				elsewhere = append(elsewhere, asts[i])
-			} else {
-				fresh = append(fresh, asts[i])
-			}
+			fresh = append(fresh, asts[i])
 		}
 	}
-	progs, err := lowerAll(fresh, e.dev.Target())
+	fresh, progs, code, err := e.compileAll(fresh)
 	if err != nil {
 		return nil, err
 	}
-	if len(progs) > 0 {
-		code, err := e.dev.Compile(progs)
-		if err != nil {
-			return nil, err
-		}
-		e.keepKernels(fresh, progs, code)
-	}
-	progs, code, err := e.compileForHost(elsewhere)
-	if err != nil {
-		return nil, err
-	}
-	e.keepKernels(elsewhere, progs, code)
+	e.keepKernels(fresh, progs, code)
 	out := make([]*kernel, len(asts))
 	for i, ast := range asts {
 		out[i] = e.kernels[ast]
 	}
 	return out, nil
+}
+
+// compileAll compiles kernels for the device or, if it lacks one of their types, for the host. It returns them in the order of their programs.
+func (e *Executor) compileAll(asts []*uop.UOp) ([]*uop.UOp, []*lower.Program, []device.Kernel, error) {
+	var here, elsewhere []*uop.UOp
+	for _, ast := range asts {
+		if dt, _ := missingType(e.dev.Target(), ast); dt != nil {
+			elsewhere = append(elsewhere, ast)
+		} else {
+			here = append(here, ast)
+		}
+	}
+	progs, err := lowerAll(here, e.dev.Target())
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	var code []device.Kernel
+	if len(progs) > 0 {
+		if code, err = e.dev.Compile(progs); err != nil {
+			return nil, nil, nil, err
+		}
+	}
+	more, theirs, err := e.compileForHost(elsewhere)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	return slices.Concat(here, elsewhere), slices.Concat(progs, more), slices.Concat(code, theirs), nil
 }
 
 func (e *Executor) keepKernels(asts []*uop.UOp, progs []*lower.Program, code []device.Kernel) {

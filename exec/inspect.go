@@ -72,21 +72,21 @@ func (in *inspection) build(root *uop.UOp, buffers []*uop.UOp) error {
 		}
 	}
 	start := time.Now()
-	progs, err := lowerAll(asts, e.dev.Target())
+	e.building.Lock() // the host's device may be opened
+	asts, progs, code, err := e.compileAll(asts)
+	e.building.Unlock()
 	if err != nil {
 		return err
-	}
-	var code []device.Kernel
-	if len(progs) > 0 {
-		if code, err = e.dev.Compile(progs); err != nil {
-			return err
-		}
 	}
 	in.report.Compile = time.Since(start).Seconds()
 	for _, k := range in.sched.Kernels {
 		i := slices.Index(asts, k.AST)
 		p.add(newKernel(progs[i], code[i]), in.slot, k.Bufs)
-		r, err := in.kernel(progs[i], k.Bufs)
+		dev := e.dev
+		if h, ok := code[i].(*hostKernel); ok {
+			dev = h.dev
+		}
+		r, err := in.kernel(dev, progs[i], k.Bufs)
 		if err != nil {
 			return err
 		}
@@ -97,8 +97,8 @@ func (in *inspection) build(root *uop.UOp, buffers []*uop.UOp) error {
 }
 
 // kernel describes a kernel and its launch.
-func (in *inspection) kernel(p *lower.Program, bufs []int) (report.Kernel, error) {
-	language, code, err := device.Listing(in.e.dev, p)
+func (in *inspection) kernel(dev device.Device, p *lower.Program, bufs []int) (report.Kernel, error) {
+	language, code, err := device.Listing(dev, p)
 	if err != nil {
 		return report.Kernel{}, err
 	}

@@ -174,7 +174,8 @@
  * SIGNALS
  *   Signals belong to the program: the threads of the library block them.
  *   Signal handlers are left unchanged, except that SA_ONSTACK is added, because
- *   a call may run on a small stack. Another library written in Go may be loaded
+ *   a call may run on a small stack, and that a fault in a kernel (SIGSEGV,
+ *   SIGBUS, SIGILL, SIGFPE) is reported before its handler runs. Another library written in Go may be loaded
  *   in the same process. dlclose does not unload the library: the Go runtime
  *   cannot be unloaded.
  *
@@ -456,7 +457,8 @@ POLY_API void poly_clear_error(void);
 POLY_API int poly_op_count(void);
 
 /* The name of an operation code: "ADD" for 32, "INVALID" for 0, "UNKNOWN" outside 0 ..
- * poly_op_count()-1. Never NULL, never freed. Since 1.0. */
+ * poly_op_count()-1, except FLOOR, CEIL and ROUND, which nodes may have (102 to 104).
+ * Never NULL, never freed. Since 1.0. */
 POLY_API const char *poly_op_name(PolyOps op);
 
 /* The name of a data type ("float32" for POLY_DTYPE_FLOAT32); NULL if there is no such

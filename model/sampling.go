@@ -58,6 +58,20 @@ func (s *sampling) restart(rows int64) {
 
 var errLogits = errors.New("the logits are not finite")
 
+// chosen is the token of kept at which the sum of the weights up to it exceeds at; the last one with a weight if the sum of all, rounded, does not.
+func chosen(kept []int32, weight []float64, at float64) int32 {
+	last := kept[0]
+	for _, i := range kept {
+		if at -= weight[i]; at < 0 {
+			return i
+		}
+		if weight[i] > 0 {
+			last = i
+		}
+	}
+	return last
+}
+
 // draw draws a token of a row.
 func (s *sampling) draw(row int, logits []float32) (int32, error) {
 	best := 0
@@ -90,16 +104,7 @@ func (s *sampling) draw(row int, logits []float32) (int32, error) {
 	for _, i := range kept {
 		total += s.weight[i]
 	}
-	at, last := s.random[row].Float64()*total, kept[0]
-	for _, i := range kept {
-		if at -= s.weight[i]; at < 0 {
-			return i, nil
-		}
-		if s.weight[i] > 0 {
-			last = i
-		}
-	}
-	return last, nil // the differences were rounded up
+	return chosen(kept, s.weight, s.random[row].Float64()*total), nil
 }
 
 // likely are the tokens left by TopK and TopP, the most likely first.

@@ -35,8 +35,8 @@ def array(data: Array) -> Tensor:
 
 
 def read(result: Any) -> Array:
-    """Return a result as an array."""
-    found: Array = result.float().numpy()
+    """Return a result as an array; numpy has no bfloat16."""
+    found: Array = (result.float() if result.dtype == dtypes.bfloat16 else result).numpy()
     return found
 
 

@@ -2,7 +2,8 @@
 
 python -m sweep [--only PATTERN] [--sizes cache,memory,odd] [--types float32,float64]
                 [--threads 1] [--rounds N] [--turn SECONDS] [--write FILE] [--json FILE]
-python -m sweep --read FILE... [--write FILE]    join rows that --json wrote
+python -m sweep --read FILE... [--write FILE]    join rows that --json wrote; of a row that several
+                                                 files have, the last one counts
 
 Prints a line for each row, then the worst and the distribution; `make bench-sweep` writes
 bench/SWEEP.md.
@@ -196,7 +197,8 @@ def main() -> int:
     parser.add_argument("--read", type=Path, nargs="+", help="join rows instead of measuring them")
     args = parser.parse_args()
     if args.read:
-        rows = [Row(**row) for file in args.read for row in json.loads(file.read_text())]
+        read = [Row(**row) for file in args.read for row in json.loads(file.read_text())]
+        rows = list({row.name: row for row in read}.values())
         text = page(rows, args.threads, f"of {len(args.read)} parts at a time")
         print(text) if args.write is None else args.write.write_text(text)
         return int(any(row.wrong for row in rows))

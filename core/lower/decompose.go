@@ -292,7 +292,7 @@ func mulReciprocal(_ any, m *uop.UOp) *uop.UOp {
 	})
 }
 
-// highWord is y for uint64 y * 2^32 of a uint32 y, nil of others: kernels without 64-bit arithmetic have twice the lanes.
+// highWord is y if v is y * 2^32 for a uint32 y, else nil: then nothing is computed in 64 bits, and vectors have twice the lanes.
 func highWord(v *uop.UOp) *uop.UOp {
 	shifted := v.Op == uop.Shl && v.Src[1].IsConst(uop.Int(32)) || v.Op == uop.Mul && v.Src[1].IsConst(uop.Int(1<<32))
 	if !shifted || v.Src[0].Op != uop.Cast || v.Src[0].Src[0].DType != uop.Uint32 {

@@ -10,8 +10,8 @@ import (
 func Native() *Target {
 	return &Target{
 		Name: "native",
-		Ops: uop.Ops(uop.Exp, uop.Exp2, uop.Log2, uop.Sin, uop.Cos, uop.Tanh, uop.Sqrt, uop.Neg, uop.Trunc, uop.Floor, uop.Round, uop.Add, uop.Sub, uop.Mul, uop.Fdiv, uop.Idiv, uop.Mod,
-			uop.Max, uop.Shl, uop.Shr, uop.And, uop.Or, uop.Xor, uop.CmpLt, uop.CmpNe, uop.CmpEq, uop.Where),
+		Ops: uop.Ops(uop.Exp, uop.Exp2, uop.Log2, uop.Sin, uop.Cos, uop.Tanh, uop.Sqrt, uop.Neg, uop.Trunc, uop.Floor, uop.Round,
+			uop.Add, uop.Sub, uop.Mul, uop.Fdiv, uop.Idiv, uop.Mod, uop.Max, uop.Shl, uop.Shr, uop.And, uop.Or, uop.Xor, uop.CmpLt, uop.CmpNe, uop.CmpEq, uop.Where),
 		Optimize:    true,
 		Plain:       true,
 		Devectorize: 1,

@@ -112,6 +112,9 @@ func (f *smallFloat) emulate(sink *uop.UOp) *uop.UOp {
 	return m[sink]
 }
 
+// exactInSmall are the operations on small floats whose results need no rounding.
+var exactInSmall = uop.Ops(uop.Where, uop.Max, uop.Neg, uop.Trunc, uop.Floor, uop.Ceil, uop.Round)
+
 func (f *smallFloat) node(u *uop.UOp, src []*uop.UOp) *uop.UOp {
 	if f.isPtr(u.DType) {
 		return rebuild(u, pointerLike(u.DType, f.bits, 1), src)
@@ -162,7 +165,7 @@ func (f *smallFloat) node(u *uop.UOp, src []*uop.UOp) *uop.UOp {
 		return rebuild(u, u.DType, src)
 	}
 	v := rebuild(u, like(u.DType, uop.Float32), src)
-	if exact := u.Op == uop.Where || u.Op == uop.Max || u.Op == uop.Neg; exact || !uop.GroupALU.Has(u.Op) {
+	if exactInSmall.Has(u.Op) || !uop.GroupALU.Has(u.Op) {
 		return v
 	}
 	return f.round(v)

@@ -390,7 +390,7 @@ func iterationsWithin(u *uop.UOp, indices []*uop.UOp, times int64) int64 {
 			continue
 		}
 		if inside, all := insideBounds(padded.Src[0]); inside < all {
-			times = times * inside / all
+			times = times/all*inside + times%all*inside/all // without overflow
 		}
 	}
 	return max(times, 1)
@@ -513,7 +513,7 @@ func (x *indexing) volume(loops []*uop.UOp) int64 {
 	n := int64(1)
 	for _, r := range loops {
 		if !slices.Contains(x.selecting, r) {
-			n = min(n*max(uop.S(r.Src[0]).Max(), 1), 1<<60/(1<<20))
+			n = min(n*max(uop.S(r.Src[0]).Max(), 1), 1<<40)
 		}
 	}
 	return n

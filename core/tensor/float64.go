@@ -16,7 +16,7 @@ func wideForm(name string) func(x ...*uop.UOp) *uop.UOp {
 		return of1(erfWide)
 	case "erfc":
 		return of1(erfcWide)
-	case "tail bell":
+	case "tail_bell":
 		return of1(func(x *uop.UOp) *uop.UOp { return expOfMinusSquare(tailArgument(x)) })
 	case "sinh":
 		return of1(sinhWide)

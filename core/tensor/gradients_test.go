@@ -384,6 +384,21 @@ func TestDerivativesOfFloat32(t *testing.T) {
 	}
 }
 
+// The gradient of erfc has the digits of e^-x^2 where the rounding error of x^2 would cost hundreds of units in the last place.
+func TestGradientOfErfcInTheTail(t *testing.T) {
+	l := newLab(t, "interp")
+	values := []float64{20.1, -13.3, 26}
+	x := l.tensor(uop.Float64, values, 3)
+	got := l.values(x.do(tensor.Erfc).sum().grad(x)[0])
+	for i, v := range values {
+		square := v * v
+		want := -2 / math.SqrtPi * math.Exp(-square) * (1 - math.FMA(v, v, -square))
+		if !(math.Abs(got[i]-want) <= 1e-15*math.Abs(want)) {
+			t.Errorf("erfc'(%v) is %v, expected %v", v, got[i], want)
+		}
+	}
+}
+
 // A function has the same values and derivatives in the composed form that files keep.
 func TestComposedFunctions(t *testing.T) {
 	for name, f := range map[string]func(*uop.UOp) (*uop.UOp, error){

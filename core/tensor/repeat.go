@@ -104,7 +104,8 @@ func repeatWhile(variable string, states, read []*uop.UOp, step func(states, rea
 	return g.RepeatOn(a, statements, states, read)[:n]
 }
 
-// lanesOfBlock is the number of matrices of a batch that are interleaved element by element, or half of it, if the size of the batch is a multiple.
+// lanesOfBlock is the number of matrices of a batch that are interleaved element by element if it divides the size of the batch; else half of it, if
+// that does.
 const lanesOfBlock = 16
 
 // blocks is the number of blocks of interleaved matrices in a state of a shape: 1 interleaves the whole batch.

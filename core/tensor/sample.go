@@ -23,7 +23,8 @@ func wideFloat(dt *uop.DType) *uop.DType {
 	return uop.Float32
 }
 
-// uniformIn is stored, since a kernel of its own computes words in pairs: they take longer than storing and loading the numbers.
+// uniformIn is stored: a kernel of its own computes both words of a position at once, and computing words takes longer than storing and loading the
+// numbers.
 func uniformIn(s seed, shape uop.Shape, low, high float64, dt *uop.DType) *uop.UOp {
 	return drawn(shape, func(shape uop.Shape) *uop.UOp {
 		return add(cast(mul(paired(s, shape).uniform(shape, wideFloat(dt)), high-low), dt), low)

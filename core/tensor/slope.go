@@ -100,7 +100,7 @@ func cosineOf(x *uop.UOp) *uop.UOp { return sqrt(mul(sub(1, x), add(1, x))) }
 func bell(x *uop.UOp) *uop.UOp { return bellOf("bell", x) }
 
 // tailBell is bell, for float64 as erfc computes it, so that it is computed once for the value and its derivative.
-func tailBell(x *uop.UOp) *uop.UOp { return bellOf("tail bell", x) }
+func tailBell(x *uop.UOp) *uop.UOp { return bellOf("tail_bell", x) }
 
 func bellOf(name string, x *uop.UOp) *uop.UOp {
 	shortForm := func(x *uop.UOp) *uop.UOp { return bellShort(clamp(magnitude32(x), nil, 10.3), likeConst(x, 1)) }

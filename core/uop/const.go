@@ -331,17 +331,17 @@ func (c Const) Shl(o Const) Const {
 	return BigInt(new(big.Int).Lsh(c.Big(), uint(n)))
 }
 
-// Shr is c >> o, rounding towards minus infinity.
+// Shr is c >> o, rounding towards minus infinity; a negative count gives 0.
 func (c Const) Shr(o Const) Const {
 	n, ok := o.Int64()
-	if !ok || n < 0 {
+	switch {
+	case o.Sign() < 0:
 		return Int(0)
+	case !ok:
+		n = math.MaxInt64
 	}
 	if c.big == nil {
-		if n > 63 {
-			n = 63
-		}
-		return Int(int64(c.bits) >> uint(n))
+		return Int(int64(c.bits) >> min(n, 63))
 	}
 	return BigInt(new(big.Int).Rsh(c.big, uint(n)))
 }

@@ -446,10 +446,12 @@ func TestUnaryAndSelection(t *testing.T) {
 			}
 		}
 		if dt.IsFloat() {
-			mustRun(t, mapKernel(t, "trunc", int64(n), dt, dt, func(m *maker, x *uop.UOp) *uop.UOp { return m.alu(uop.Trunc, x) }), ptr(out.b), ptr(a.b))
-			for i := range n {
-				if want := (number{f: math.Trunc(a.get(i).f)}); !out.get(i).same(want) {
-					t.Errorf("%s: trunc %v gives %v", dt, a.get(i), out.get(i))
+			for _, op := range []uop.Op{uop.Trunc, uop.Floor, uop.Round} {
+				mustRun(t, mapKernel(t, op.String(), int64(n), dt, dt, func(m *maker, x *uop.UOp) *uop.UOp { return m.alu(op, x) }), ptr(out.b), ptr(a.b))
+				for i := range n {
+					if want := (number{f: uop.Rounding[op](a.get(i).f)}); !out.get(i).same(want) {
+						t.Errorf("%s: %s %v gives %v", dt, op, a.get(i), out.get(i))
+					}
 				}
 			}
 		}

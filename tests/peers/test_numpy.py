@@ -80,6 +80,10 @@ same("gcd lcm", whole(-1000, 1000, 50, dtype="int64"), whole(-1000, 1000, 50, dt
 same("gcd", np.array([2**62, 6557470319842, 0]), np.array([2**40 * 3, 4052739537881, 0]))
 for a, b in [(EDGES, EDGES[::-1].copy()), (np.full(8, 1.0), EDGES)]:
     same("nextafter fmax fmin heaviside logaddexp2 copysign logical_and logical_xor", a, b)
+for number in (-1, 0, 3, 256):
+    numbers = whole(0, 2, 6, dtype="uint64")
+    for name in ("logical_and", "logical_or", "logical_xor"):
+        case(f"{name} {number}", lambda m, x, f=name, v=number: getattr(m, f)(x, v), numbers)
 same("nextafter", EDGES.astype("float32"), np.ones(8, "float32"))
 same("ldexp", normal(6), np.array([0, 3, -5, 200, -1000, 1000]))
 same("float_power", np.abs(normal(5)), normal(5))

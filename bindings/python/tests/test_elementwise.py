@@ -272,7 +272,7 @@ def test_comparisons_with_nan():
 
 def test_rounding_keeps_the_sign_of_zero():
     x = np.array([-0.5, -0.25, -0.0, 0.0, 0.25, 0.5, -1.5, 2.5], np.float32)
-    for name in ("round", "trunc", "ceil"):
+    for name in ("round", "trunc", "ceil", "floor"):
         got, want = getattr(Tensor(x), name)().numpy(), getattr(np, name)(x)
         close(got, want)
         assert (np.signbit(got) == np.signbit(want)).all()

@@ -555,7 +555,7 @@ def test_vectors_of_one_length(n: int, rank: int) -> None:
         assert np.abs(a @ vectors - values * vectors).max() < error * size
 
 
-@pytest.mark.parametrize("n", [12, 16, 26])
+@pytest.mark.parametrize("n", [12, 13, 16, 26])
 def test_repeated_eigenvalues(n: int) -> None:
     """Vectors of eigenvalues that are equal, or nearly, are orthogonal."""
     q, _ = np.linalg.qr(np.random.default_rng(n).standard_normal((40, n, n)))

@@ -10,7 +10,8 @@ import (
 
 // opOf are the operations that compute lane by lane.
 var opOf = map[uop.Op]ir.Op{
-	uop.Add: ir.Add, uop.Sub: ir.Sub, uop.Mul: ir.Mul, uop.Fdiv: ir.Div, uop.Idiv: ir.Div, uop.Mod: ir.Mod, uop.Neg: ir.Neg, uop.Max: ir.Max, uop.Sqrt: ir.Sqrt, uop.Trunc: ir.Trunc, uop.Floor: ir.Floor, uop.Round: ir.Round,
+	uop.Add: ir.Add, uop.Sub: ir.Sub, uop.Mul: ir.Mul, uop.Fdiv: ir.Div, uop.Idiv: ir.Div, uop.Mod: ir.Mod, uop.Neg: ir.Neg, uop.Max: ir.Max,
+	uop.Sqrt: ir.Sqrt, uop.Trunc: ir.Trunc, uop.Floor: ir.Floor, uop.Round: ir.Round,
 	uop.Exp: ir.Exp, uop.Exp2: ir.Exp2, uop.Log2: ir.Log2, uop.Sin: ir.Sin, uop.Cos: ir.Cos, uop.Tanh: ir.Tanh,
 	uop.And: ir.And, uop.Or: ir.Or, uop.Xor: ir.Xor, uop.Shl: ir.Shl, uop.Shr: ir.Shr,
 	uop.CmpLt: ir.Less, uop.CmpEq: ir.Equal, uop.CmpNe: ir.NotEqual, uop.Where: ir.Where,

@@ -247,6 +247,12 @@ func TestRandomWordsArePaired(t *testing.T) {
 		{"random numbers", func(g graph) *uop.UOp {
 			return g.ok(tensor.RandSeeded(uop.ShapeOf(100, 30), uop.Float32, seed(g)))
 		}, 2},
+		{"in an interval", func(g graph) *uop.UOp {
+			return g.ok(tensor.UniformSeeded(uop.ShapeOf(100, 30), -1, 1, uop.Float32, seed(g)))
+		}, 2},
+		{"as integers", func(g graph) *uop.UOp {
+			return g.ok(tensor.RandIntSeeded(uop.ShapeOf(100, 30), 0, 10, uop.Int32, seed(g)))
+		}, 2},
 		{"added to others", func(g graph) *uop.UOp {
 			return g.ok(tensor.DropoutSeeded(g.in(100, 30), 0.5, seed(g)))
 		}, 2},

@@ -43,10 +43,10 @@ var client = func() *http.Client {
 // File is the content of an HTTP address. It is downloaded once and cached in polygrad/downloads of the user's cache folder. Without such a folder,
 // or where it cannot be written, as in some containers, each call downloads the file.
 func File(url string, progress func(loaded, total int64)) ([]byte, error) {
-	caches, unknown := os.UserCacheDir()
+	caches, noCache := os.UserCacheDir()
 	sum := sha256.Sum256([]byte(url))
 	path := filepath.Join(caches, "polygrad", "downloads", hex.EncodeToString(sum[:]))
-	if unknown == nil {
+	if noCache == nil {
 		if data, err := os.ReadFile(path); err == nil {
 			return data, nil
 		}
@@ -63,7 +63,7 @@ func File(url string, progress func(loaded, total int64)) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", url, err)
 	}
-	if unknown == nil {
+	if noCache == nil {
 		_ = keep(path, data)
 	}
 	return data, nil

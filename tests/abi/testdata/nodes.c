@@ -116,6 +116,9 @@ static void parts(PolyCtx *ctx) {
     CHECK(same == list[i] || poly_uop_op(ctx, list[i]) == POLY_OP_REDUCE_AXIS || list[i] == sum);
   }
   CHECK(poly_toposort(ctx, sink, NULL) == list);
+  PolyUOp *floor = poly_floor(ctx, shaped), *argument = poly_uop_src(ctx, floor, 0);
+  PolyUOp *again = poly_uop(ctx, poly_uop_op(ctx, floor), poly_uop_dtype(ctx, floor), &argument, 1, poly_uop_arg(ctx, floor));
+  CHECK(poly_uop_n_src(ctx, floor) == 1 && again == floor && strcmp(poly_op_name(poly_uop_op(ctx, floor)), "FLOOR") == 0);
 
   PolyShape s = poly_uop_shape(ctx, turned), t = poly_uop_shape(ctx, shaped);
   CHECK(s.ndim == 2 && s.dims[0] == 3 && s.dims[1] == 2 && poly_shape_numel(s) == 6 && !poly_shape_eq(s, t) && poly_shape_eq(s, s));

@@ -71,7 +71,7 @@ function serve (post, load, include) {
       if (lost !== undefined) throw lost
       post({ number, value: packed(value, (x) => [kept.set(fresh, Promise.resolve(x)) && fresh--, []]) })
     } catch (error) {
-      failures.clear()
+      for (const [call, lost] of failures) if (lost === error) failures.delete(call)
       post({ number, error: told(error) })
     }
   }
