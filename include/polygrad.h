@@ -9,7 +9,7 @@
  *
  * CONTENTS
  *   Types; The library; Contexts;
- *   Operations by name; Arrays; Gradients of arrays; Traced functions; Functions of functions;
+ *   Operations by name; Arrays; Gradients of arrays; Traced functions; Function transformations;
  *   Optimizers of arrays;
  *   Nodes; Symbolic sizes; Creation; Random numbers; Elementwise: one operand;
  *   Elementwise: two and three operands; Movement; Indexing and joining; Reductions;
@@ -95,7 +95,7 @@
  *       return 0;
  *     }
  *
- *   Or it becomes an expression, of which derivatives and batches are made:
+ *   Or it is traced as an expression, which can be differentiated and batched:
  *
  *     #include <polygrad.h>
  *     #include <stdio.h>
@@ -224,15 +224,15 @@ typedef struct PolyUOp PolyUOp;                     /* a node of the graph */
 typedef struct PolyArray PolyArray;                 /* an array: a mutable tensor */
 typedef struct PolyPin PolyPin;                     /* access to the memory of an array */
 typedef struct PolyFunction PolyFunction;           /* a compiled function of arrays */
-typedef struct PolyExpr PolyExpr;                   /* a function of arrays as a graph */
+typedef struct PolyExpr PolyExpr;                   /* a function of arrays, to be transformed */
 typedef struct PolyOptim PolyOptim;                 /* an optimizer of arrays */
 typedef struct PolyRateScheduler PolyRateScheduler; /* a learning rate schedule of an optimizer */
 typedef struct PolyJob PolyJob;                     /* a run in the background */
 typedef struct PolyStep PolyStep;                   /* a compiled program of nodes */
 typedef struct PolyInstance PolyInstance;           /* a model with its memory */
 typedef struct PolyGenerator PolyGenerator;         /* a text generator */
-typedef struct PolyTokenizer PolyTokenizer;         /* the tokens of texts */
-typedef struct PolyTextStream PolyTextStream;       /* a text that grows by tokens */
+typedef struct PolyTokenizer PolyTokenizer;         /* converts between texts and tokens */
+typedef struct PolyTextStream PolyTextStream;       /* decodes tokens to text incrementally */
 typedef struct PolyFile PolyFile;                   /* an open file of tensors */
 typedef struct PolyModelConfig PolyModelConfig;     /* the configuration of a model */
 typedef struct PolyModel PolyModel;                 /* a model as a function of nodes */
@@ -259,14 +259,14 @@ typedef enum PolyDTypeId {
   POLY_DTYPE_INDEX = 14,
   POLY_DTYPE_FP8E4M3 = 15, /* since 2.0 */
   POLY_DTYPE_FP8E5M2 = 16, /* since 2.0 */
-  POLY_DTYPE_COMPLEX64 = 17, /* of arrays alone: real and imaginary parts alternate; since 2.0 */
+  POLY_DTYPE_COMPLEX64 = 17, /* of arrays, not of nodes: real and imaginary parts alternate; since 2.0 */
   POLY_DTYPE_COMPLEX128 = 18 /* since 2.0 */
 } PolyDTypeId;
 
 /* Devices by number. AUTO and CPU select the device named by the environment variable
- * POLY_DEVICE, else machine code for this processor (X64_JIT), or WebAssembly (WASM_JIT) on
- * another processor or where the process may not have executable memory; CPU does so also if
- * the variable names a GPU. */
+ * POLY_DEVICE; CPU ignores the variable if it names a GPU. The default is machine code for
+ * this processor (X64_JIT), or WebAssembly (WASM_JIT) on another processor or where the
+ * process may not have executable memory. */
 typedef enum PolyDeviceId {
   POLY_DEVICE_AUTO = 0,
   POLY_DEVICE_CPU = 1,
@@ -513,15 +513,15 @@ POLY_API PolyCtx *poly_ctx_new(void);
  * 1.0. */
 POLY_API void poly_ctx_destroy(PolyCtx *ctx);
 
-/* Sets the device (PolyDeviceId) that runs the programs of a context, from the next one on,
- * of arrays that were put on no other (poly_array_to): AUTO is that of the environment.
- * Programs that were compiled before stay on their device; arrays move to the device that
- * uses them. 0, or -1 if the device cannot run kernels in this
- * process. Since 2.0. */
+/* Sets the default device (PolyDeviceId) of a context: it runs all later programs, except
+ * those on arrays that were put on another device (poly_array_to). AUTO is the device of the
+ * environment. Programs that were compiled before stay on their device; arrays move to the
+ * device that uses them. 0, or -1 if the device cannot run kernels in this process. Since
+ * 2.0. */
 POLY_API int poly_ctx_set_device(PolyCtx *ctx, int device);
 
-/* The device (PolyDeviceId) of a context, CPU for that of the environment unless it is a GPU;
- * -1 on error. Since 2.0. */
+/* The default device (PolyDeviceId) of a context. If it is that of the environment: CPU, or
+ * the GPU that the environment names. -1 on error. Since 2.0. */
 POLY_API int poly_ctx_device(PolyCtx *ctx);
 
 /* The number of live node handles and array values of a context; -1 on error. For leak
@@ -695,15 +695,15 @@ POLY_API int poly_array_is_view(PolyArray *x);
  * the size of the elements. 0 or -1. Since 2.0. */
 POLY_API int poly_array_read(PolyArray *x, void *out, size_t nbytes);
 
-/* Computes the array and starts to copy its elements from its device to the host, where
- * poly_array_read finds them, for a host that must not wait: a page's thread. The result is a
- * number; when its host has told the program that the copy is there, the program calls
- * poly_array_fetched. 0: there is nothing to wait for; -2: the array is a view, which has to
- * be copied first; -1 on error. Since 2.0. */
+/* For hosts that must not block, such as the main thread of a page: computes the array and
+ * starts to copy its elements from its device to the host. Returns the number of the copy;
+ * when the host has reported that copy as complete, the program calls poly_array_fetched, and
+ * poly_array_read then finds the elements. 0: there is nothing to wait for; -2: the array is
+ * a view, which has to be copied first; -1 on error. Since 2.0. */
 POLY_API int poly_array_fetch(PolyArray *x);
 
-/* Gives what poly_array_fetch has fetched to its array, unless that has changed meanwhile. 0 or
- * -1. Since 2.0. */
+/* Completes copy `number` of poly_array_fetch: its array has the elements on the host now. A
+ * copy is dropped if its array has changed since. 0 or -1. Since 2.0. */
 POLY_API int poly_array_fetched(PolyCtx *ctx, int number);
 
 /* Computes the array and gives access to its memory: writes the address of its first
@@ -746,45 +746,47 @@ POLY_API int poly_array_replace(PolyArray *x, PolyArray *by);
 /* A view through which no gradient flows. Since 2.0. */
 POLY_API PolyArray *poly_array_detach(PolyArray *x);
 
-/* The array on a device (PolyDeviceId). What is computed from it is computed there; arrays
- * that were put on no device go along with it, and arrays of two devices in one operation are
- * an error. The elements are copied, and gradients flow back to x, on its own device; if x is
- * on the device, the result is x. AUTO is the device of the context. NULL if the device cannot
- * run kernels in this process. Since 2.0. */
+/* The array on a device (PolyDeviceId): operations on the result run there. An operation may
+ * combine it with arrays that were put on no device, but not with arrays on another device,
+ * which is an error. The elements are copied, and gradients flow back to x, on its own
+ * device; if x is on the device already, the result is x. AUTO is the device of the context.
+ * NULL if the device cannot run kernels in this process. Since 2.0. */
 POLY_API PolyArray *poly_array_to(PolyArray *x, int device);
 
 /* Puts the array itself on a device (see poly_array_to), without a copy: its memory moves
- * when it is used there. AUTO: on none, as arrays are at first. 0 or -1. Since 2.0. */
+ * when it is used there. AUTO: on no device, the initial state. 0 or -1. Since 2.0. */
 POLY_API int poly_array_move(PolyArray *x, int device);
 
-/* Has the device WEBGPU compute on a WGPUDevice of the program from now on, of a WGPUAdapter,
- * so that both can use the same buffers. library is the file of wgpu-native that the program
- * has loaded and that made them: handles of another file, or of another copy of it, are no
- * handles of this one. The library keeps a reference, takes the errors of its own calls, which
- * the device's own callback does not see, and waits for the device by itself. It computes with
- * the features and limits that the device was made with: give it those of its adapter. What
- * only the device before has is lost. A device that is lost is not replaced: the next use is an
- * error until the function is called again. gpu 0: a device of the library's choice again. Not
- * in WebAssembly, whose host gives devices. 0 or -1. Since 2.0. */
+/* Makes the device WEBGPU run on the program's own WGPUDevice gpu, which was requested from
+ * the WGPUAdapter adapter, so that the program and polygrad can share buffers. library is the
+ * path of the wgpu-native library that created both: handles are only valid in that library,
+ * not in another copy of it. polygrad keeps a reference to the device, handles the errors of
+ * its own calls (the device's error callback does not see them) and polls the device itself.
+ * It is limited to the features and limits that the device was created with: request those of
+ * the adapter. Elements that are only on the device used before are lost. A lost device is not
+ * replaced: every use is an error until this function is called again. gpu 0 returns to a
+ * device that polygrad chooses. Not in WebAssembly, whose host provides devices. 0 or -1.
+ * Since 2.0. */
 POLY_API int poly_webgpu_init(const char *library, int64_t adapter, int64_t gpu);
 
-/* Computes an array on the device WEBGPU, and gives its buffer there, for a program that uses
- * the same device: a WGPUBuffer, as a number, of at least as many bytes as the elements have; in
- * WebAssembly the number by which the host knows the GPUBuffer. It has the memory of the
- * array until that is moved or released; writes of the array go to it. What the library has submitted comes before
- * what the program submits after the call. 0 on error: for an array on another device, a
- * view, or memory that a host uses. Since 2.0. */
+/* Computes an array on the device WEBGPU and returns its buffer, for a program that uses the
+ * same device: a WGPUBuffer, as a number, with at least as many bytes as the elements have; in
+ * WebAssembly the number by which the host knows the GPUBuffer. The buffer is the memory of the
+ * array until the array is moved or released; writes to the array go to it. Commands that the
+ * program submits after this call run after those that polygrad has submitted. 0 on error: the
+ * array is on another device, is a view, or its memory is in use by the host. Since 2.0. */
 POLY_API int64_t poly_array_gpu_buffer(PolyArray *x);
 
-/* Creates an array on a buffer of the device that poly_array_gpu_buffer has buffers of, for
- * storage and copies, from an offset (a multiple of 256) on, where it has room for so many
- * bytes. Both have the same memory. The library keeps a reference. The buffer must not be
- * mapped; on a device of the program (poly_webgpu_init) the use of one that was destroyed is
- * an error. NULL on error. Since 2.0. */
+/* Creates an array on an existing buffer of the device WEBGPU (as returned by
+ * poly_array_gpu_buffer; the buffer's usage includes storage and copies), without a copy: a
+ * write to either is visible in both. The elements begin at offset, a multiple of 256; room is
+ * the number of bytes from there on. polygrad keeps a reference to the buffer, which must not
+ * be mapped; on a device of the program (poly_webgpu_init) the use of a destroyed buffer is an
+ * error. NULL on error. Since 2.0. */
 POLY_API PolyArray *poly_array_of_gpu_buffer(PolyCtx *ctx, int dtype, const int64_t *shape, int ndim, int64_t buffer, int64_t offset, int64_t room);
 
-/* The device (PolyDeviceId) that an array was put on, or else that of its context; -1 on
- * error. Since 2.0. */
+/* The device (PolyDeviceId) that an array was put on, or that of its context if it was put on
+ * none; -1 on error. Since 2.0. */
 POLY_API int poly_array_device(PolyArray *x);
 
 /* A copy: a write to the array or to its copy is not visible in the other one. The memory
@@ -869,7 +871,7 @@ POLY_API int poly_no_grad(PolyCtx *ctx, int on);
 
 /* How poly_trace_end compiles a function. */
 typedef enum PolyTraceFlags {
-  POLY_TRACE_PRUNE = 1, /* compute parts that are the same in every run once, when compiling: those that depend
+  POLY_TRACE_PRUNE = 1, /* compute values that are the same in every run once, when compiling: those that depend
                          * on no argument, no random number and nothing that the function writes */
   POLY_TRACE_FIXED = 2  /* every run writes its results to the same arrays: see poly_function_result */
 } PolyTraceFlags;
@@ -912,57 +914,59 @@ POLY_API char *poly_view_function(PolyFunction *f, int runs, int view);
 POLY_API void poly_function_release(PolyFunction *f);
 
 /* ======================================================================== */
-/* Functions of functions                                                   */
+/* Function transformations                                                 */
 /* ======================================================================== */
 
-/* What other libraries have, and what it is here:
+/* The usual names of transformations, and how to get each of them here:
  *
  *   grad, value_and_grad          POLY_DERIVE_GRAD
- *   jvp, linearize                POLY_DERIVE_JVP: the expression may be applied to many tangents
+ *   jvp, linearize                POLY_DERIVE_JVP: apply the expression to as many tangents as needed
  *   vjp, linear_transpose         POLY_DERIVE_VJP, POLY_DERIVE_TRANSPOSE
  *   jacfwd, jacrev                POLY_DERIVE_JACFWD, POLY_DERIVE_JACREV
  *   hessian                       POLY_DERIVE_JACFWD of POLY_DERIVE_JACREV
  *   hvp                           POLY_DERIVE_JVP of POLY_DERIVE_GRAD
- *   vmap                          poly_expr_batch; psum, all_gather and axis_index poly_expr_along,
- *                                 of which others are composed: pmax is the maximum of all_gather
+ *   vmap                          poly_expr_batch; psum, all_gather and axis_index: poly_expr_along;
+ *                                 other collectives are composed of them: pmax is the maximum of
+ *                                 all_gather
  *   checkpoint, custom_jvp,       poly_expr_checkpoint, poly_expr_custom_jvp, _custom_vjp and
  *   custom_vjp, custom_vmap       _custom_vmap
  *   stop_gradient                 poly_array_detach
- *   scan, map, fori_loop          poly_expr_scan: map carries nothing, fori_loop goes over
- *                                 numbers; associative_scan poly_expr_associative_scan
+ *   scan, map, fori_loop          poly_expr_scan: map has no carry, fori_loop scans over the
+ *                                 loop indices; associative_scan: poly_expr_associative_scan
  *   while_loop, cond, switch      poly_expr_while, poly_expr_switch: cond has two branches
- *   jit, compiling ahead          poly_trace_begin and poly_trace_end
+ *   jit, ahead-of-time compiling  poly_trace_begin and poly_trace_end
  *   eval_shape, make_jaxpr        the shapes of what a traced function returns; poly_expr_text
  *
  * An expression (PolyExpr) is a function of arrays as a graph: outputs that are computed
  * from inputs. poly_expr_begin returns placeholders for the arguments, which have no
  * elements; the caller calls the function on them; poly_expr_end makes the expression.
- * Derivatives and batches of an expression are expressions, in any order and depth, and a
- * function that is traced may trace others. Nothing is computed before an output of
+ * Transformations of an expression give expressions and compose in any order and depth, and
+ * a function that is traced may trace others. Nothing is computed before an output of
  * poly_expr_apply is read.
  *
- *   - While a function is traced, functions that need a value of what depends on a
- *     placeholder are errors, and so are poly_array_backward and writes to arrays from
- *     before: return new values instead.
- *   - Arrays from outside are constants of the expression.
+ *   - While a function is traced, it is an error to read a value that depends on a
+ *     placeholder, to call poly_array_backward, or to write to an array from before the
+ *     trace: return new values instead.
+ *   - Arrays from before the trace are constants of the expression.
  *   - Random numbers are drawn once, when the function is traced; all elements of a batch
  *     get the same ones.
  */
 
-/* Begins to trace a function of n arrays. Writes one placeholder for each to given; they
- * have the types and shapes of args, without the axis axes[i] along which a batch lies if
- * that is not -1. axes may be NULL for none. name (may be NULL) is that of the
- * transformation in errors. 0 or -1. Since 2.0. */
+/* Begins to trace a function of n arrays. Writes one placeholder for each to given. A
+ * placeholder has the type and shape of args[i]; axes[i], unless it is -1, is the batch axis
+ * of args[i], which the placeholder does not have. axes may be NULL: no batch axes. name (may
+ * be NULL) is the name of the transformation in errors. 0 or -1. Since 2.0. */
 POLY_API int poly_expr_begin(PolyCtx *ctx, const char *name, PolyArray **args, int n, const int *axes, PolyArray **given);
 
-/* Gives the axis of the batch of the innermost trace a name, for poly_expr_along. size is
- * that of the batch, -1 for that of the axes of poly_expr_begin. 0 or -1. Since 2.0. */
+/* Names the batch axis of the innermost trace, for poly_expr_along. size is the batch size;
+ * -1 takes it from the axes of poly_expr_begin. 0 or -1. Since 2.0. */
 POLY_API int poly_expr_axis(PolyCtx *ctx, const char *name, int64_t size);
 
-/* An operation along an axis with a name, in a function that is traced to be batched along
- * it: "psum" (the sum of x over all elements of the batch), "all_gather" (all x, along a new
- * first axis), "axis_index" (the number of the element; x is any array) or "own" (of x, as
- * all_gather gives it, the part of the element). NULL on error. Since 2.0. */
+/* A collective operation along a named batch axis, in a function that is traced to be batched
+ * along it: "psum" (the sum of x over the batch), "all_gather" (the x of all batch elements,
+ * stacked along a new first axis), "axis_index" (the index of this batch element; x may be
+ * any array) or "own" (the slice of this batch element of an x that has the batch as its
+ * first axis, as a result of all_gather has). NULL on error. Since 2.0. */
 POLY_API PolyArray *poly_expr_along(PolyArray *x, const char *operation, const char *axis);
 
 /* Ends the innermost trace with n results. NULL on error; the trace has ended then, too.
@@ -972,115 +976,121 @@ POLY_API PolyExpr *poly_expr_end(PolyCtx *ctx, PolyArray **results, int n);
 /* Ends the innermost trace without a result. 0 or -1. Since 2.0. */
 POLY_API int poly_expr_abandon(PolyCtx *ctx);
 
-/* What poly_expr_derive makes of a function by some of its inputs, which are of floating
- * types. */
+/* The derivatives that poly_expr_derive makes, with respect to selected inputs, which have
+ * floating types. Each line says what the derivative takes, and after the arrow what it
+ * returns. */
 typedef enum PolyDerivative {
-  POLY_DERIVE_JVP = 0,    /* of the inputs and a tangent for each of those: the outputs, then the tangent of each
-                           * (forward mode) */
-  POLY_DERIVE_VJP = 1,    /* of the inputs and a cotangent for each output: the gradients of the sum of all outputs
-                           * times their cotangents (reverse mode) */
-  POLY_DERIVE_GRAD = 2,   /* of the inputs: the gradients of the first output, a scalar, then all outputs */
-  POLY_DERIVE_JACFWD = 3, /* of the inputs: for each output, and each of those inputs, the Jacobian, of the shape of
-                           * the output followed by that of the input (forward mode) */
+  POLY_DERIVE_JVP = 0,    /* inputs, a tangent for each selected input -> outputs, then their tangents (forward mode) */
+  POLY_DERIVE_VJP = 1,    /* inputs, a cotangent for each output -> for each selected input the gradient of the sum of
+                           * all outputs times their cotangents (reverse mode) */
+  POLY_DERIVE_GRAD = 2,   /* inputs -> the gradients of the first output, a scalar, then all outputs */
+  POLY_DERIVE_JACFWD = 3, /* inputs -> for each output, and each selected input, the Jacobian: its shape is the shape
+                           * of the output followed by that of the input (forward mode) */
   POLY_DERIVE_JACREV = 4, /* the same (reverse mode) */
   POLY_DERIVE_HOLOMORPHIC_GRAD = 5,   /* GRAD, JACFWD and JACREV of holomorphic functions: inputs and outputs are */
-  POLY_DERIVE_HOLOMORPHIC_JACFWD = 6, /* complex, and derivatives are those by the complex inputs */
+  POLY_DERIVE_HOLOMORPHIC_JACFWD = 6, /* complex, and derivatives are complex derivatives */
   POLY_DERIVE_HOLOMORPHIC_JACREV = 7,
-  POLY_DERIVE_TRANSPOSE = 8 /* VJP of a function that is linear in those inputs; of others an error */
+  POLY_DERIVE_TRANSPOSE = 8 /* VJP of a function that is linear in the selected inputs; an error for others */
 } PolyDerivative;
 
-/* A derivative of an expression by its inputs of[0], ..., of[n-1]. NULL on error. Since
- * 2.0. */
+/* A derivative of an expression with respect to its inputs of[0], ..., of[n-1]. NULL on
+ * error. Since 2.0. */
 POLY_API PolyExpr *poly_expr_derive(PolyExpr *f, int derivative, const int *of, int n);
 
-/* An expression for all elements of a batch: input i has the batch as axis in_axes[i],
- * output i as axis out_axes[i]; -1 is none: such an input is the same for all elements, and
- * so must be such an output. size is that of the batch, -1 for that of the axes that the
- * function was traced without. NULL on error. Since 2.0. */
+/* The expression that applies f to each element of a batch (vmap): input i has the batch as
+ * axis in_axes[i], output i as axis out_axes[i]. An input with -1 is the same for all
+ * elements of the batch; an output with -1 must be. size is the batch size; -1 takes it from
+ * the batch axes of poly_expr_begin. NULL on error. Since 2.0. */
 POLY_API PolyExpr *poly_expr_batch(PolyExpr *f, int64_t size, const int *in_axes, int n_in, const int *out_axes, int n_out);
 
-/* An expression of the same inputs that gives the outputs numbered outputs[0], ...,
- * outputs[n-1], n of them at most as it has. NULL on error. Since 2.0. */
+/* The expression with the same inputs that returns only the outputs outputs[0], ...,
+ * outputs[n-1]; n is at most the number of outputs of f. NULL on error. Since 2.0. */
 POLY_API PolyExpr *poly_expr_select(PolyExpr *f, const int *outputs, int n);
 
 /* Writes the numbers of inputs and of outputs; each pointer may be NULL. 0 or -1. Since
  * 2.0. */
 POLY_API int poly_expr_info(PolyExpr *f, int *inputs, int *outputs);
 
-/* Writes the outputs of an expression for n arrays of the types and shapes of its inputs to
- * out, which must have room for all of them, and returns their number; -1 on error. Since
+/* Applies an expression to n arrays of the types and shapes of its inputs. Writes the outputs
+ * to out, which must have room for all of them, and returns their number; -1 on error. Since
  * 2.0. */
 POLY_API int poly_expr_apply(PolyExpr *f, PolyArray **args, int n, PolyArray **out, int room);
 
-/* A loop: runs an expression, the step, for each element of sequences in their order, or
- * from their end if reverse is not 0. The first carried inputs and outputs of the step are
- * the carry, whose shapes and types stay; its other inputs are elements of the sequences.
- * args are the n inputs: the initial carry, and the sequences, with a first axis of length
- * more than the elements have. Writes to out the carry after the last step, and then the
- * other outputs of all steps, stacked along a new first axis in the order of the sequences;
- * returns their number, that of the outputs; -1 on error. The loop has derivatives of both
- * modes; reverse mode stores the carry before each step and what takes long to compute. A step
- * is traced without its sequences' first axis by the axes of poly_expr_begin. Since 2.0. */
+/* A loop (scan): runs an expression, the step, for each element of some sequences, in order,
+ * or from the last to the first if reverse is not 0. The first `carried` inputs and outputs
+ * of the step are the carry: a step receives it from the previous one and must not change
+ * its shapes and types. The other inputs of the step are one element of each sequence.
+ * args[0 .. n-1] are the initial carry, then the sequences, stacked along a first axis of
+ * size length. To trace a step without that axis, pass it in axes of poly_expr_begin. Writes
+ * to out the carry after the last step, then the other outputs of all steps, each stacked
+ * along a new first axis in the order of the sequences. Returns the number of outputs; -1 on
+ * error. The loop has derivatives in both modes; reverse mode stores the carry before each
+ * step, and intermediate values that are expensive to compute again. Since 2.0. */
 POLY_API int poly_expr_scan(PolyExpr *f, int carried, int64_t length, int reverse, PolyArray **args, int n, PolyArray **out, int room);
 
-/* Combines elements of n sequences along their first axes by an expression, which makes one
- * element of two and is associative: its first n inputs are those of an element, the other n
- * those of the next one, and its n outputs have the same shapes and types. Writes to out, at
- * each place, all elements up to it combined, or all from it on if reverse is not 0; returns
- * n; -1 on error. The expression is traced for 2 n arrays, the sequences twice, without their
- * first axis by the axes of poly_expr_begin. Since 2.0. */
+/* The prefix scan of n sequences, along their first axes, by an associative expression. The
+ * expression combines two elements into one: inputs 0 .. n-1 are one element, inputs n ..
+ * 2n-1 the next one, and its n outputs have the same shapes and types. Element i of the
+ * results, written to out, combines elements 0 .. i, or i .. the last one if reverse is not
+ * 0. Returns n; -1 on error. Trace the expression on 2n arrays, the sequences twice, with
+ * their first axis in axes of poly_expr_begin. Since 2.0. */
 POLY_API int poly_expr_associative_scan(PolyExpr *f, int reverse, PolyArray **args, int n, PolyArray **out, int room);
 
-/* A loop: runs an expression as long as its last output, a bool of shape (), is true for its
- * inputs. Its other outputs are the inputs of the next step, of the same shapes and types;
- * args are those of the first step. Writes the n inputs for which the bool is false to out,
- * and returns n; -1 on error. The loop has derivatives in forward mode only. Since 2.0. */
+/* A loop (while): args are the n inputs of the first step. The last output of the expression,
+ * a bool of shape (), is the condition; while it is true for the inputs of a step, the other
+ * outputs, of the same shapes and types, are the inputs of the next step. Writes the inputs
+ * for which the condition is false to out and returns n; -1 on error. The loop has
+ * derivatives in forward mode only. Since 2.0. */
 POLY_API int poly_expr_while(PolyExpr *f, PolyArray **args, int n, PolyArray **out, int room);
 
-/* One of several branches, of which only that one is computed. The outputs of the expression
- * are those of branch 0, then those of branch 1 and so on, with the same shapes and types.
- * args[0] is the number of the branch, an integer of shape (), where numbers out of range
- * stand for the first and the last branch; the first input of the expression stands for it.
- * The other n - 1 are what the branches read. Writes the outputs of the branch to out, and
- * returns their number; -1 on error. Since 2.0. */
+/* Runs one of several branches (switch); the others are not computed. The outputs of the
+ * expression are those of branch 0, then those of branch 1, and so on; all branches have
+ * outputs of the same shapes and types. args[0], an integer of shape (), selects the branch
+ * and is clamped to 0 .. branches-1; args[1 .. n-1] are the operands of the branches. They
+ * correspond to the inputs of the expression. Writes the outputs of the selected branch to
+ * out and returns their number; -1 on error. Since 2.0. */
 POLY_API int poly_expr_switch(PolyExpr *f, int branches, PolyArray **args, int n, PolyArray **out, int room);
 
-/* poly_expr_apply, where derivatives compute the outputs again instead of storing what they
- * are computed from; the computation begins when the gradients of the outputs are known, and
- * shares nothing with the first one. policy says what is stored beside the inputs:
- * "nothing_saveable" (or NULL), "dots_saveable" (matrix products and convolutions) or
- * "everything_saveable". Since 2.0. */
+/* poly_expr_apply with rematerialization (checkpoint): derivatives recompute intermediate
+ * values instead of storing them. The recomputation begins when the gradients of the outputs
+ * are known, and shares nothing with the first computation. policy names the values that are
+ * stored besides the inputs: "nothing_saveable" (or NULL), "dots_saveable" (matrix products
+ * and convolutions) or "everything_saveable". Since 2.0. */
 POLY_API int poly_expr_checkpoint(PolyExpr *f, const char *policy, PolyArray **args, int n, PolyArray **out, int room);
 
-/* poly_expr_apply, with tangents that another expression computes: from the inputs of f, and
- * a tangent for each of a floating type, in which it is linear, it gives a tangent for each
- * output of a floating type. It serves both modes. Since 2.0. */
+/* poly_expr_apply with a custom derivative in forward mode: tangent takes the inputs of f and
+ * a tangent for each input of a floating type, and returns a tangent for each output of a
+ * floating type. It must be linear in the tangents; reverse mode then uses its transpose.
+ * Since 2.0. */
 POLY_API int poly_expr_custom_jvp(PolyExpr *f, PolyExpr *tangent, PolyArray **args, int n, PolyArray **out, int room);
 
-/* poly_expr_apply, with gradients that other expressions compute: forward gives, from the
- * inputs of f, as many outputs as f, which are dropped, and then residuals; backward gives,
- * from the residuals and a cotangent for each output of f, a gradient for each input of a
- * floating type. Its transpose, at cotangents of 0, serves forward mode. Since 2.0. */
+/* poly_expr_apply with a custom derivative in reverse mode: forward takes the inputs of f and
+ * returns as many outputs as f, which are ignored, then the residuals; backward takes the
+ * residuals and a cotangent for each output of f, and returns a gradient for each input of a
+ * floating type. Forward mode uses the transpose of backward, at cotangents of 0. Since
+ * 2.0. */
 POLY_API int poly_expr_custom_vjp(PolyExpr *f, PolyExpr *forward, PolyExpr *backward, PolyArray **args, int n, PolyArray **out, int room);
 
-/* poly_expr_apply of a function that has rules of its own for batches; rule, 0 or more, is
- * the caller's number of what it makes them of. A batch of the outputs, also in an expression
- * that contains them, is computed by the rule for its size and for the inputs that are
- * batched; where it was not stated, by the function. Gradients are those of the function,
- * tangents in a batch those of the rule. Since 2.0. */
+/* poly_expr_apply of a function with custom batching rules; rule, 0 or more, is a number by
+ * which the caller knows the code that makes the rules. When the outputs, or an expression
+ * that contains them, are batched, the rule for this batch size and these batched inputs
+ * computes them; without such a rule the operations of the function are batched. Gradients
+ * are those of the function, tangents in a batch those of the rule. Since 2.0. */
 POLY_API int poly_expr_custom_vmap(PolyExpr *f, int64_t rule, PolyArray **args, int n, PolyArray **out, int room);
 
-/* Begins to trace the first rule that the last poly_expr_batch or poly_expr_derive of f has
- * missed, as poly_expr_begin does: for a batch of size elements, with the inputs i of the
- * function of poly_expr_custom_vmap for which batched[i] is 1. Their placeholders have a first
- * axis of that size; the others have none. Returns the number of inputs, 0 if no rule is
- * missing, -1 on error, also if room, that of batched and given, is less. After poly_expr_end
- * and poly_expr_add_rule, and when none is missing, the caller transforms f again. Since 2.0. */
+/* Begins to trace, as poly_expr_begin does, the first batching rule that the last
+ * poly_expr_batch or poly_expr_derive of f did not find. Writes the caller's number of the
+ * function (see poly_expr_custom_vmap) to *rule, the batch size to *size, and for each input
+ * of the function 1 or 0 (batched or not) to batched and a placeholder to given; placeholders
+ * of batched inputs have the batch as first axis. Returns the number of inputs, 0 if no rule
+ * is missing, -1 on error, also if batched and given have room for fewer. The caller ends the
+ * trace with poly_expr_end and poly_expr_add_rule, repeats this until no rule is missing, and
+ * then transforms f again. Since 2.0. */
 POLY_API int poly_expr_begin_rule(PolyExpr *f, const char *name, int64_t *rule, int64_t *size, int *batched, PolyArray **given, int room);
 
-/* States the rule that poly_expr_begin_rule began to trace. It has the n outputs of the
+/* Adds the rule that poly_expr_begin_rule began to trace. It has the n outputs of the
  * function; those for which batched[i] is not 0 have the batch as first axis, the others are
- * the same for all elements. 0 or -1. Since 2.0. */
+ * the same for all elements of the batch. 0 or -1. Since 2.0. */
 POLY_API int poly_expr_add_rule(PolyExpr *f, PolyExpr *rule, const int *batched, int n);
 
 /* An expression as text: inputs, one equation a line, outputs, with their types; malloc'd.
@@ -2213,8 +2223,8 @@ POLY_API int poly_grad_many(PolyCtx *ctx, PolyUOp *y, PolyUOp *seed, PolyUOp **w
  * LIMIT. The buffers of one kernel may take 4 GiB together; more is an error. */
 
 /* Computes n values and writes value i in row-major order and in its own type to data[i].
- * data[i] must have room for poly_numel elements; this is not checked, as the function does
- * not know the size: poly_update_sized does. data[i] must not overlap memory that the values are computed from: use
+ * data[i] must have room for poly_numel elements; only poly_update_sized, which is given the
+ * sizes, checks that. data[i] must not overlap memory that the values are computed from: use
  * poly_update to replace the contents of a buffer. If leaves is not NULL, leaves[i] receives
  * a new buffer of the value's shape on data[i], as from poly_buffer_host. 0 or -1. Since 2.0. */
 POLY_API int poly_realize_into(PolyCtx *ctx, PolyUOp **values, void **data, int n, PolyUOp **leaves);
@@ -2265,9 +2275,9 @@ POLY_API int poly_realize_ex(PolyCtx *ctx, PolyUOp *sink, PolyBufferBinding *bin
 /* ======================================================================== */
 
 /* A job is a program that runs in the background. The jobs of a context run one after the
- * other, in the order in which they were started, with the results of running each at once:
+ * other, in the order in which they were started. Results are the same as without jobs, since
  * calls that run programs on the context, copy memory of its buffers, or destroy it wait
- * for its jobs. Calls that build graphs do not. Until a job has ended, the memory that it
+ * for its jobs. Calls that build graphs do not wait. Until a job has ended, the memory that it
  * reads and writes must stay valid and must not be accessed, and handles of buffers on such
  * memory must not be released. */
 
@@ -2550,12 +2560,12 @@ POLY_API PolyInstance *poly_hf_load(const char *config, int config_len, const ui
  * weights speed up generation, which is bound by reading them. Matrices that are not
  * float32 are not buffers, and such a model can be neither trained nor saved.
  * With strict, a file that cannot be read, a parameter that is missing or has another shape,
- * and a tensor that the model has no parameter for are errors: NULL. Tensors that models of the
- * family have beside their parameters are no errors: masks of attention, rotary_emb.inv_freq,
- * position_ids, an output layer that is tied to the token table, the head for next sentences
- * of bert, and layers classifier, score, qa_outputs, multiple_choice_head and v_head on top of
- * the model; a table of positions may be longer than max_seq_len. Without strict they are
- * skipped as by poly_hf_load. Since 2.0. */
+ * and a tensor that the model has no parameter for are errors: NULL. Some tensors that files of
+ * a family often contain are not errors: attention masks, rotary_emb.inv_freq, position_ids, an
+ * output layer that is tied to the token table, bert's next sentence head, and the heads
+ * classifier, score, qa_outputs, multiple_choice_head and v_head; a table of positions may be
+ * longer than max_seq_len. Without strict such files and tensors are skipped, as by
+ * poly_hf_load. Since 2.0. */
 POLY_API PolyInstance *poly_hf_load_as(const char *config, int config_len, const uint8_t **weights,
                                        const int64_t *weight_lens, int n_weights, int max_batch, int max_seq_len,
                                        const char *dtype, int strict);
@@ -2608,10 +2618,10 @@ POLY_API const char *poly_instance_notes(PolyInstance *inst);
 /* The parameters, i from 0: their number (0 for NULL); name (valid until
  * poly_instance_free); memory and, in *numel_out (may be NULL), number of elements; number
  * of dimensions, of which the first cap sizes are written. Out of range: NULL, 0. On a device
- * with memory of its own, such as a GPU, elements stay there between runs; from the first call
- * for its memory on a parameter is copied for each run, as the caller may read and write it at
- * any time. poly_instance_readback_param and poly_instance_upload_param copy it once. Since
- * 1.0. */
+ * with memory of its own, such as a GPU, parameters stay there between runs. After
+ * poly_instance_param_data has returned its memory, a parameter is copied for each run, as the
+ * caller may read and write it at any time; poly_instance_readback_param and
+ * poly_instance_upload_param copy it once instead. Since 1.0. */
 POLY_API int poly_instance_param_count(const PolyInstance *inst);
 POLY_API const char *poly_instance_param_name(const PolyInstance *inst, int i);
 POLY_API float *poly_instance_param_data(PolyInstance *inst, int i, int64_t *numel_out);
@@ -2733,91 +2743,95 @@ POLY_API int poly_generator_reset(PolyGenerator *gen);
 /* Tokens of texts                                                          */
 /* ======================================================================== */
 
-/* A tokenizer turns texts (UTF-8, which may contain zeros) into tokens, numbers from 0, and
- * back: byte pairs by ranks (tiktoken, CLIP), SentencePiece's models (unigram and BPE),
- * tokenizer.json of Hugging Face (all normalizers, pre-tokenizers, models, post-processors
- * and decoders), and the tokenizers in GGUF files (models gpt2 and llama). A damaged file is an
- * error that says where. A tokenizer may be used by any number of threads. */
+/* A tokenizer encodes texts (UTF-8, which may contain zeros) as tokens, numbers from 0, and
+ * decodes tokens: byte pair encoding by ranks (tiktoken, CLIP), SentencePiece's models
+ * (unigram and BPE), tokenizer.json of Hugging Face (all normalizers, pre-tokenizers, models,
+ * post-processors and decoders), and the tokenizers in GGUF files (models gpt2 and llama). A
+ * damaged file is an error that says where. Any number of threads may use one tokenizer. */
 
-/* Reads a tokenizer from len bytes. name NULL or "": a tokenizer.json, a .model of
- * SentencePiece, a GGUF file or its metadata as JSON, which are known by their contents.
- * "gpt2", "r50k_base", "p50k_base", "p50k_edit", "cl100k_base", "o200k_base" and
- * "o200k_harmony": the ranks of tiktoken's vocabulary (lines of bytes in base 64 and a rank;
- * gpt2, p50k_edit and o200k_harmony have those of r50k_base, p50k_base and o200k_base).
- * "clip": the merges of CLIP, unpacked. A JSON object {"pattern": expression, "special":
- * {text: number}}: ranks of a vocabulary of one's own; the expression says how texts are
- * split into words, in the syntax of tiktoken's without references. What gzip has packed is
- * unpacked. NULL on error. Since 2.0. */
+/* Reads a tokenizer from len bytes. name says what they are:
+ *   NULL or ""      a tokenizer.json, a .model of SentencePiece, a GGUF file or its metadata
+ *                   as JSON, detected by the contents
+ *   "gpt2", "r50k_base", "p50k_base", "p50k_edit", "cl100k_base", "o200k_base",
+ *   "o200k_harmony" the ranks of tiktoken's vocabulary: lines of bytes in base 64 and a rank.
+ *                   gpt2, p50k_edit and o200k_harmony share the files of r50k_base, p50k_base
+ *                   and o200k_base
+ *   "clip"          the merges of CLIP
+ *   a JSON object   {"pattern": expression, "special": {text: number}}: ranks of a vocabulary
+ *                   of the caller's own; the regular expression splits texts into words, in
+ *                   tiktoken's syntax without backreferences
+ * Bytes compressed by gzip are decompressed first. NULL on error. Since 2.0. */
 POLY_API PolyTokenizer *poly_tokenizer_new(const void *file, int64_t len, const char *name);
 
 /* poly_tokenizer_new of a file, or of a folder with tokenizer.json or tokenizer.model. NULL
  * on error. Since 2.0. */
 POLY_API PolyTokenizer *poly_tokenizer_open(const char *path, const char *name);
 
-/* The address of the file of a vocabulary, for poly_tokenizer_new once it has been loaded, which
- * the library does not do: of the names that poly_tokenizer_new has; "owner/name" is the
- * tokenizer.json of a model on the Hugging Face Hub, "owner/name/file" another file of it; an
- * address is itself. malloc'd, with a zero behind it, and its length in *len_out unless that is
- * NULL. NULL on error. Since 2.0. */
+/* The URL of a vocabulary file. The library does not download it: the caller does, and passes
+ * its contents to poly_tokenizer_new. name is a vocabulary of poly_tokenizer_new; "owner/name":
+ * the tokenizer.json of a model on the Hugging Face Hub; "owner/name/file": another file of the
+ * model; or a URL, which is returned unchanged. malloc'd, zero-terminated, with its length in
+ * *len_out unless that is NULL. NULL on error. Since 2.0. */
 POLY_API uint8_t *poly_tokenizer_source(const char *name, int64_t *len_out);
 
-/* Frees a tokenizer; its streams go on. NULL and stale handles are ignored. Since 2.0. */
+/* Frees a tokenizer; its streams stay valid. NULL and stale handles are ignored. Since 2.0. */
 POLY_API void poly_tokenizer_free(PolyTokenizer *tok);
 
-/* Flags of encoding: the tokens that the model wants are put around each text; texts come in
- * pairs, of which each is encoded as one (for BERT's two segments). */
+/* Flags of encoding. SPECIAL: adds the special tokens that the model expects around each text.
+ * PAIRS: texts come in pairs, and each pair is encoded as one row (BERT's two segments). */
 enum { POLY_ENCODE_SPECIAL = 1, POLY_ENCODE_PAIRS = 2 };
 
-/* The tokens of n texts, which lie in texts one after another and have lengths[i] bytes
- * each; threads share them.
- * allowed says what texts of special tokens are: NULL or "all": these tokens; "none": text
- * as any other; "refuse": an error; a JSON list: those of its texts are tokens, others text.
- * (Added tokens of a tokenizer.json that are not special are always tokens.) It may be a
- * JSON object {"allowed": one of these, "truncation": how tokens are cut off, "padding": how
- * rows are made equally long}, the latter two as a tokenizer.json has them, or true for what
- * the file itself says: {"max_length": 512, "strategy": "LongestFirst", "OnlyFirst" or
- * "OnlySecond", "direction": "Right" or "Left"} (what is cut off is dropped) and
- * {"strategy": "BatchLongest" or {"Fixed": 512}, "direction": "Right" or "Left",
- * "pad_to_multiple_of": 8, "pad_id": 0}. Without them nothing is cut off or padded.
- * Bytes that are no UTF-8 count as U+FFFD. Returns a malloc'd array of the tokens of all
- * texts, one after another, and writes how many each text, or each pair, has to counts; NULL
- * on error. Since 2.0. */
+/* Encodes n texts, stored one after another in texts, of lengths[i] bytes each; threads
+ * share the work.
+ * allowed says how the text of a special token is encoded: NULL or "all": as that token;
+ * "none": as ordinary text; "refuse": it is an error; a JSON list: the texts in the list as
+ * their tokens, others as ordinary text. (Added tokens of a tokenizer.json that are not
+ * special are always tokens.) It may also be a JSON object {"allowed": one of these,
+ * "truncation": ..., "padding": ...}, with the objects of a tokenizer.json, or true for those
+ * of the tokenizer's own file: truncation {"max_length": 512, "strategy": "LongestFirst",
+ * "OnlyFirst" or "OnlySecond", "direction": "Right" or "Left"} (tokens that are cut off are
+ * dropped), padding {"strategy": "BatchLongest" or {"Fixed": 512}, "direction": "Right" or
+ * "Left", "pad_to_multiple_of": 8, "pad_id": 0}. The default is neither.
+ * Bytes that are not UTF-8 count as U+FFFD. Returns a malloc'd array of the tokens of all
+ * texts, one after another, and writes the number of tokens of each text, or each pair, to
+ * counts; NULL on error. Since 2.0. */
 POLY_API int32_t *poly_tokenizer_encode(PolyTokenizer *tok, const void *texts, const int64_t *lengths, int n, int flags,
                                         const char *allowed, int64_t *counts);
 
-/* Flags of decoding: special tokens are kept; bytes that are no UTF-8 stay as they are (of
- * tiktoken's vocabularies), and are not replaced by U+FFFD. */
+/* Flags of decoding. SPECIAL: keeps special tokens. BYTES, for tiktoken's vocabularies: keeps
+ * bytes that are not UTF-8 instead of replacing them by U+FFFD. */
 enum { POLY_DECODE_SPECIAL = 1, POLY_DECODE_BYTES = 2 };
 
-/* The text of n tokens: malloc'd, with a zero behind it, and its length in *len_out. NULL on
- * error, also for a number that is no token. Since 2.0. */
+/* The text of n tokens: malloc'd, zero-terminated, with its length in *len_out. NULL on
+ * error, also for a number that is not a token. Since 2.0. */
 POLY_API uint8_t *poly_tokenizer_decode(PolyTokenizer *tok, const int32_t *tokens, int64_t n, int flags,
                                         int64_t *len_out);
 
-/* The number of tokens. -1 on error. Since 2.0. */
+/* The size of the vocabulary. -1 on error. Since 2.0. */
 POLY_API int64_t poly_tokenizer_size(PolyTokenizer *tok);
 
-/* The token of a text of len bytes as the vocabulary has it. -1 on error, also if there is
- * none. Since 2.0. */
+/* The token whose text in the vocabulary is the given one, of len bytes. -1 on error, also if
+ * there is none. Since 2.0. */
 POLY_API int64_t poly_tokenizer_id(PolyTokenizer *tok, const void *text, int64_t len);
 
-/* What the vocabulary has for a token (of tiktoken's, bytes): malloc'd, with a zero behind
- * it, and its length in *len_out. NULL on error, also for a number that is no token. Since
+/* The text of a token in the vocabulary (bytes in tiktoken's): malloc'd, zero-terminated,
+ * with its length in *len_out. NULL on error, also for a number that is not a token. Since
  * 2.0. */
 POLY_API uint8_t *poly_tokenizer_token(PolyTokenizer *tok, int64_t token, int64_t *len_out);
 
-/* The special tokens as a JSON object of their texts and numbers: malloc'd, with a zero
- * behind it, and its length in *len_out. NULL on error. Since 2.0. */
+/* The special tokens as a JSON object {text: number}: malloc'd, zero-terminated, with its
+ * length in *len_out. NULL on error. Since 2.0. */
 POLY_API uint8_t *poly_tokenizer_special(PolyTokenizer *tok, int64_t *len_out);
 
-/* A text that grows by tokens, behind n tokens whose text is known. A token may be a part of
- * a character, and its text may depend on those before it: what is returned is complete.
- * flags: 0 or POLY_DECODE_SPECIAL. NULL on error. Since 2.0. */
+/* Creates an incremental decoder for the tokens that follow the n tokens in before, whose text
+ * is not returned again. A token may be a part of a character, and its text may depend on the
+ * tokens before it; the stream returns complete characters only. flags: 0 or
+ * POLY_DECODE_SPECIAL. NULL on error. Since 2.0. */
 POLY_API PolyTextStream *poly_text_stream_new(PolyTokenizer *tok, const int32_t *before, int64_t n, int flags);
 
-/* Adds n tokens; returns the new text, malloc'd, with a zero behind it, and its length in
- * *len_out. The bytes of an incomplete character are kept back, and returned at n = 0, as
- * U+FFFD. NULL on error. Since 2.0. */
+/* Adds n tokens and returns the new text: malloc'd, zero-terminated, with its length in
+ * *len_out. The bytes of an incomplete character are held back until it is complete; n = 0
+ * returns them as U+FFFD. NULL on error. Since 2.0. */
 POLY_API uint8_t *poly_text_stream_push(PolyTextStream *stream, const int32_t *tokens, int64_t n, int64_t *len_out);
 
 /* Frees a stream. NULL and stale handles are ignored. Since 2.0. */
@@ -3054,8 +3068,8 @@ typedef struct PolyIrSpec {
 
 /* The bytes of a graph; malloc'd, with their number in *len_out. Every buffer that an entry
  * uses must have a name. Loops and branches (poly_expr_scan) are written without their
- * derivatives; loops that compute with their counter, as decompositions of matrices have, are
- * refused. NULL on error. Since 1.0. */
+ * derivatives. A loop that computes with its counter, as matrix decompositions do, is an
+ * error. NULL on error. Since 1.0. */
 POLY_API uint8_t *poly_ir_export(const PolyIrSpec *spec, int *len_out);
 
 /* Reads a graph into a new context and fills *out. poly_ir_spec_free frees its names and
