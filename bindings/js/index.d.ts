@@ -9,13 +9,13 @@ export * from './lib/nn/index.js'
 export * as nn from './lib/nn/index.js'
 /** Random numbers by key. */
 export * as random from './lib/random.js'
-/** Control flow, what elements of a batch know of each other, and operations of XLA. */
+/** Control flow, collective operations along batch axes, and operations of XLA. */
 export * as lax from './lib/lax.js'
 export * as special from './lib/special.js'
 export * as linalg from './lib/linalg.js'
 export * as fft from './lib/fft.js'
 export * as numpy from './lib/numpy.js'
-/** Functions of functions: gradients, Jacobians, tangents, batches, rules and compiled functions. */
+/** Function transformations: gradients, Jacobians, tangents, batches, custom rules and compiled functions. */
 export * as func from './lib/func/index.js'
 
 /** The name of a data type. */
@@ -207,8 +207,8 @@ export class Tensor extends Methods implements Disposing, Iterable<Tensor> {
   static from(data: TensorData, options?: TensorOptions): Tensor
 
   /**
-   * A tensor on a GPUBuffer of the device that Device.init('webgpu', { device }) was given, without a copy: both have the same memory. The usage
-   * of the buffer has STORAGE, COPY_SRC and COPY_DST; otherwise, or if it is too small, it is an error.
+   * A tensor on a GPUBuffer of the device that Device.init('webgpu', { device }) was given, without a copy: both have the same memory. The buffer
+   * must have the usages STORAGE, COPY_SRC and COPY_DST; otherwise, or if it is too small, it is an error.
    *
    * @param options dtype: float32 unless given; shape: by default all of the buffer, in one axis; offset: in bytes, a multiple of 256
    */
@@ -347,16 +347,16 @@ export class Tensor extends Methods implements Disposing, Iterable<Tensor> {
   /** A copy; its memory is shared until one of the two is written. Gradients flow through it. */
   clone(): Tensor
   /**
-   * The tensor on a device, where what is computed from it is computed too. Tensors that were put on no device go along; those of two devices
-   * in one operation are an error. Gradients flow back. A tensor that is there is returned as it is.
+   * The tensor on a device; operations on it run there. They may combine it with tensors that were put on no device; tensors on two devices in
+   * one operation are an error. Gradients flow back. A tensor that is on the device already is returned as it is.
    */
   to(device: string): this
 
   /**
-   * The tensor's buffer on the GPU, without a copy, for WebGPU code of the program: at least as many bytes as the elements have. The tensor
-   * is computed first, and what the program submits comes after that. The buffer has the memory of the tensor until that is moved or
-   * disposed; what one of the two writes the other has, so each read of the elements is awaited anew (toArrayAsync). It is of the
-   * GPUDevice that Device.init('webgpu', { device }) was given: a GPU on a thread of its own, a view and a tensor on another device are errors.
+   * The tensor's buffer on the GPU, without a copy, for WebGPU code of the program; it has at least as many bytes as the elements. The tensor
+   * is computed first, and commands that the program submits afterwards see its elements. The buffer is the memory of the tensor until that is
+   * moved or disposed: a write to either is visible in both, so each read of the elements is awaited anew (toArrayAsync). The buffer belongs to
+   * the GPUDevice that Device.init('webgpu', { device }) was given: a GPU on a thread of its own, a view and a tensor on another device are errors.
    */
   gpuBuffer(): GPUBufferLike
 
@@ -486,8 +486,8 @@ export const Device: {
   /** The same as default. */
   DEFAULT: string
   /**
-   * Opens a device, and gives its name: 'webgpu' in a browser, where GPUs are asked for by promises, before it becomes the default one; Node
-   * needs no init. A browser without WebGPU, or a machine without a GPU for it, is an error.
+   * Opens a device, and returns its name. A browser needs it for 'webgpu', before that becomes the default device, as it grants GPUs by
+   * promises; Node needs no init. A browser without WebGPU, or a machine without a GPU for it, is an error.
    *
    *     await Device.init('webgpu')
    *     Device.default = 'webgpu'
@@ -496,12 +496,12 @@ export const Device: {
    * page, and on a GPUDevice of the program, they come by toArrayAsync(), itemAsync(), tolistAsync() and a step's
    * lossValueAsync() only.
    *
-   * A device that is open stays so, unless there are options: then tensors that are on the old one lose their values.
+   * An open device is used again, unless options are given: then a new one is opened, and tensors that are on the old one lose their values.
    *
-   * A device may be lost: a driver ends, or the browser takes it away. Then reading tensors that only it had is an error, "the device was lost",
-   * and nothing waits for it. The next computation opens another one, with the same options; tensors whose values the host has, and compiled
-   * functions, go on there. A page that is not isolated opens the other one in the background, and throws until it is there. A GPUDevice of the
-   * program is not replaced: call init again.
+   * A device may be lost: its driver crashes, or the browser takes it away. Reading tensors whose elements were only there is then an error, "the
+   * device was lost", and never blocks. The next computation opens another device, with the same options; tensors with a copy on the host, and
+   * compiled functions, continue there. A page that is not isolated opens it in the background, and computations throw until it is open. A GPUDevice
+   * of the program is not replaced: call init again.
    *
    * Errors: a name that is unknown (RangeError); no WebGPU in this browser, or the page is neither https: nor localhost; no GPU that WebGPU can
    * use; a device that is not available here (PolygradError).

@@ -1,5 +1,5 @@
 'use strict'
-/** Loops and branches, which are parts of the graph and run in the library. control.d.ts tells what they do. */
+/** Control flow: loops and branches are nodes of the graph and run in the library. control.d.ts documents them. */
 
 const { PolygradError } = require('../library.js')
 const { Base, describe } = require('../base.js')

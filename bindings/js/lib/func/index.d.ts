@@ -1,9 +1,9 @@
 /**
- * Functions of functions: gradients, Jacobians, tangents and batches, in any order and depth.
+ * Function transformations: gradients, Jacobians, tangents and batches, in any order and depth.
  *
- * A function takes and returns tensors, also in nested arrays and object literals. It is called once for each call of the new function,
- * on placeholders that have no elements, and must be pure: it cannot read elements, call backward or write tensors that it has not made
- * itself. Tensors from outside are constants. Options are given by position, or by name as an object in the last place.
+ * A function takes and returns tensors, also in nested arrays and object literals. Each call of the transformed function calls it once,
+ * on placeholders that have no elements. It must be pure: it cannot read elements, call backward or write tensors that it has not created
+ * itself. Tensors from outside are constants. Options are given by position, or by name in an object as the last argument.
  *
  * @example
  * const loss = (w, x) => x.mul(w).sum().sub(1).square()
@@ -18,35 +18,35 @@ import type { DType, Tensor, TypedArray } from '../../index.js'
 /** Leaves in nested arrays and objects; null and undefined are trees without leaves. */
 export type JsTree<Leaf = Tensor> = Leaf | null | undefined | ReadonlyArray<JsTree<Leaf>> | { readonly [key: string]: JsTree<Leaf> }
 
-/** What becomes a tensor. */
+/** Values that are converted to a tensor. */
 export type Numbers = Tensor | TypedArray | number | bigint | boolean
 
-/** What is given for an argument: for a tensor also numbers. */
+/** What a caller may pass for an argument: a tensor may be given as numbers. */
 export type Given<T> = T extends Tensor ? Numbers : T extends Numbers | string | null | undefined ? T | Tensor : { [K in keyof T]: Given<T[K]> }
 
 /** A tree of tensors like T. */
 export type Tensors<T> = T extends Numbers ? Tensor : T extends null | undefined ? T : { [K in keyof T]: Tensors<T[K]> }
 
-/** For each result of a tree R a tree of Jacobians by an argument X. */
+/** For each result in a tree R, a tree of Jacobians with respect to an argument X. */
 export type Jacobians<R, X> = R extends Numbers ? X : R extends null | undefined ? R : { [K in keyof R]: Jacobians<R[K], X> }
 
-/** The argument of number N, which counts from the end if it is negative. */
+/** Argument N; negative N count from the end. */
 type At<A extends readonly any[], N> = N extends number ? `${N}` extends keyof A ? A[`${N}` & keyof A] : A[number] : never
 
-/** Trees like the arguments that are differentiated by: one, or an array for several. */
+/** Trees like the arguments with respect to which a function is differentiated: one, or an array for several. */
 type By<A extends readonly any[], N> = N extends readonly number[] ? { -readonly [K in keyof N]: Tensors<At<A, N[K]>> } : Tensors<At<A, N>>
 
 /** The number of an argument, or an array of numbers. */
 type Argnums = number | readonly number[]
 
-/** A result and what comes with it, as a function returns both with hasAux. */
+/** A result and auxiliary output, as a function returns them with hasAux. */
 type WithAux<R, Aux> = readonly [R, Aux] | [R, Aux]
 
 /**
- * A function that computes the gradients of f, a loss, by some arguments.
+ * A function that computes the gradients of f, a loss, with respect to some arguments.
  *
  * The loss is a scalar. argnums is the number of an argument, 0 by default, or an array of numbers; a gradient is a tree like its argument.
- * With hasAux f returns an array of the loss and anything else, and the result is an array of the gradients and that.
+ * With hasAux f returns [loss, auxiliary output], and the result is [gradients, auxiliary output].
  * With holomorphic the loss and the arguments are complex, and the gradients are the derivatives of the loss.
  *
  * @example
@@ -60,9 +60,9 @@ export function grad<A extends any[], Aux, const N extends Argnums = 0>(
   f: (...args: A) => WithAux<Tensor, Aux>, argnums: N, hasAux: true): (...args: Given<A>) => [By<A, N>, Tensors<Aux>]
 
 /**
- * A function that computes f, a loss, and its gradients by some arguments: see grad.
+ * A function that computes f, a loss, and its gradients with respect to some arguments: see grad.
  *
- * With hasAux the first result is an array of the loss and what comes with it.
+ * With hasAux the first result is [loss, auxiliary output].
  *
  * @example
  * const [value, gradient] = valueAndGrad((p) => p.w.square().sum())({ w: new Tensor([1, 3]) })
@@ -77,10 +77,11 @@ export function valueAndGrad<A extends any[], Aux, const N extends Argnums = 0>(
   f: (...args: A) => WithAux<Tensor, Aux>, argnums: N, hasAux: true): (...args: Given<A>) => [[Tensor, Tensors<Aux>], By<A, N>]
 
 /**
- * f of primals, an array with a tree for each argument, and the function from a cotangent of the result to gradients (reverse mode).
+ * f of primals, an array with a tree for each argument, and its pullback: the function from a cotangent of the result to the gradients
+ * (reverse mode).
  *
- * A cotangent is a tree like the result; the gradients are an array with a tree for each argument, where integers have null. The function
- * does not call f. With hasAux f returns an array of its result and anything else, which comes third.
+ * A cotangent is a tree like the result; the gradients are an array with a tree for each argument, with null for integers. The pullback
+ * does not call f. With hasAux f returns [result, auxiliary output], and the auxiliary output comes third.
  *
  * @example
  * const [value, pullback] = vjp((x, y) => x.mul(y), [new Tensor(2), new Tensor(3)])
@@ -93,9 +94,9 @@ export function vjp<A extends any[], R, Aux>(
   hasAux: true | { hasAux: true }): [Tensors<R>, (cotangent: Given<R>) => Tensors<A>, Tensors<Aux>]
 
 /**
- * f of primals, and its change if these change by tangents (forward mode).
+ * f of primals, and its directional derivative along tangents (forward mode).
  *
- * Both are arrays with a tree for each argument. Tangents of integers do not matter. hasAux is that of vjp.
+ * Primals and tangents are arrays with a tree for each argument. Tangents of integers are ignored. hasAux is as in vjp.
  *
  * @example
  * const [value, change] = jvp((x) => x.sin(), [new Tensor(0)], [new Tensor(2)]) // 0 and 2
@@ -107,7 +108,8 @@ export function jvp<A extends any[], R, Aux>(
   hasAux: true | { hasAux: true }): [Tensors<R>, Tensors<R>, Tensors<Aux>]
 
 /**
- * f of primals, and the function from tangents of primals to those of the result, which does not call f. hasAux is that of vjp.
+ * f of primals, and its linearization: the function from tangents of the primals to the tangent of the result, which does not call f.
+ * hasAux is as in vjp.
  *
  * @example
  * const [value, change] = linearize((x) => x.square(), [new Tensor(3)])
@@ -120,24 +122,24 @@ export function linearize<A extends any[], R, Aux>(
   hasAux: true | { hasAux: true }): [Tensors<R>, (...tangents: Given<A>) => Tensors<R>, Tensors<Aux>]
 
 /**
- * The transpose of a linear function, of one argument like its result; a function that is not linear is an error.
+ * The transpose of a linear function: a function of one argument, a cotangent of the result. A function that is not linear is an error.
  *
  * @example
  * linearTranspose((x) => x.mul(3), [new Tensor(0)])(new Tensor(2))[0].item() // 6
  */
 export function linearTranspose<A extends any[], R>(f: (...args: A) => R, primals: Given<A>): (cotangent: Given<R>) => Tensors<A>
 
-/** Axes of a batch: a number, null for what is the same for all elements, or a tree of them like arguments or results, or its beginning. */
+/** Batch axes: a number, null for a value that is the same for all elements, or a tree of these that is a prefix of the argument's or result's. */
 export type BatchAxes = number | null | ReadonlyArray<BatchAxes> | { readonly [key: string]: BatchAxes }
 
-/** The axes of arguments: one for all, or an array with those of each. */
+/** The batch axes of the arguments: one for all, or an array with one entry for each. */
 type ArgumentAxes = number | null | readonly BatchAxes[]
 
 /**
  * A function that computes f for all elements of a batch at once.
  *
- * inAxes says along which axis of each argument the elements lie, outAxes along which axis of each result; 0 by default. axisSize is needed
- * if no argument has an axis. axisName is a name for psum and the like of polygrad/lax. Random numbers are the same for all elements.
+ * inAxes gives the batch axis of each argument, outAxes that of each result; 0 by default. axisSize is needed if no argument has a batch axis.
+ * axisName names the axis for collective operations, such as psum of polygrad/lax. Random numbers are the same for all elements.
  *
  * @example
  * const x = new Tensor([[1, 2], [3, 4]])
@@ -156,10 +158,11 @@ export function vmap<A extends any[], R>(
 ): (...args: Given<A>) => Tensors<R>
 
 /**
- * A function that computes the Jacobian of f by some arguments in forward mode, which suits functions with fewer arguments than results.
+ * A function that computes the Jacobian of f with respect to some arguments, in forward mode: fast if the arguments have fewer elements than
+ * the results.
  *
- * For each result it is a tree like the argument, or an array of trees if argnums is one, of tensors of the shape of the result followed by
- * that of the argument. With hasAux f returns an array of its result and anything else, and so does the function.
+ * For each result the Jacobian is a tree like the argument (an array of trees if argnums is an array) of tensors whose shape is the shape of
+ * the result followed by that of the argument. With hasAux f returns [result, auxiliary output], and the function [Jacobian, auxiliary output].
  *
  * @example
  * jacfwd((x) => x.square())(new Tensor([1, 2])).tolist() // [[2, 0], [0, 4]]
@@ -170,7 +173,7 @@ export function jacfwd<A extends any[], R, Aux, const N extends Argnums = 0>(
   f: (...args: A) => WithAux<R, Aux>,
   options: { argnums?: N, hasAux: true, holomorphic?: boolean }): (...args: Given<A>) => [Jacobians<R, By<A, N>>, Tensors<Aux>]
 
-/** jacfwd in reverse mode, for functions with fewer results than arguments. */
+/** jacfwd in reverse mode: fast if the results have fewer elements than the arguments. */
 export function jacrev<A extends any[], R, const N extends Argnums = 0>(
   f: (...args: A) => R, argnums?: N | { argnums?: N, hasAux?: false, holomorphic?: boolean }): (...args: Given<A>) => Jacobians<R, By<A, N>>
 export function jacrev<A extends any[], R, Aux, const N extends Argnums = 0>(
@@ -178,7 +181,7 @@ export function jacrev<A extends any[], R, Aux, const N extends Argnums = 0>(
   options: { argnums?: N, hasAux: true, holomorphic?: boolean }): (...args: Given<A>) => [Jacobians<R, By<A, N>>, Tensors<Aux>]
 
 /**
- * A function that computes the second derivatives of f by some arguments: jacfwd of jacrev.
+ * A function that computes the second derivatives of f with respect to some arguments: jacfwd of jacrev.
  *
  * @example
  * hessian((x) => x.pow(3).sum())(new Tensor([1, 2])).tolist() // [[6, 0], [0, 12]]
@@ -190,9 +193,9 @@ export function hessian<A extends any[], R, Aux, const N extends Argnums = 0>(
   options: { argnums?: N, hasAux: true, holomorphic?: boolean }): (...args: Given<A>) => [Jacobians<Jacobians<R, By<A, N>>, By<A, N>>, Tensors<Aux>]
 
 /**
- * The products of the second derivatives of f, a loss, with vectors, without the Hessian.
+ * The Hessian-vector product of f, a loss, without computing the Hessian.
  *
- * Both are arrays with a tree for each argument, and so is the result.
+ * Primals and vectors are arrays with a tree for each argument, and so is the result.
  *
  * @example
  * hvp((x) => x.pow(3).sum(), [new Tensor([1, 2])], [new Tensor([1, 1])])[0].tolist() // [6, 12]
@@ -225,7 +228,7 @@ export type Shapes<T> = T extends Numbers ? ShapeDtype : T extends null | undefi
 export function evalShape<A extends any[], R>(f: (...args: A) => R, ...args: Given<A>): Shapes<R>
 
 /**
- * A tree of f of the leaves of a tree, and of those of trees like it.
+ * Applies f to the leaves of a tree, and to those of further trees of the same structure; returns a tree of the results.
  *
  * @example
  * treeMap((p, g) => p.sub(g.mul(0.1)), params, gradients)
@@ -236,7 +239,7 @@ export function treeMap<T, R>(f: (leaf: any, ...rest: any[]) => R, tree: T, ...r
 export type Mapped<T, R> = T extends Numbers | string ? R : T extends null | undefined ? T : { [K in keyof T]: Mapped<T[K], R> }
 
 /**
- * Calls a layer with other parameters than its own, by their names in its state (getStateDict). The layer is as before afterwards.
+ * Calls a layer with its parameters replaced, by their names in its state (getStateDict). The layer itself does not change.
  *
  * @example
  * const layer = new Linear(2, 1, { bias: false })
@@ -245,14 +248,14 @@ export type Mapped<T, R> = T extends Numbers | string ? R : T extends null | und
 export function functionalCall<A extends any[], R>(
   module: { forward(...args: A): R }, parameters: { readonly [name: string]: Tensor }, ...args: A): R
 
-/** What checkpoint stores beside the arguments. */
+/** The values that checkpoint stores in addition to the arguments. */
 export type CheckpointPolicy = 'nothingSaveable' | 'dotsSaveable' | 'everythingSaveable'
 
 /**
- * f, whose derivatives compute it again instead of storing what they need of it.
+ * f with rematerialization: its derivatives recompute intermediate values instead of storing them.
  *
- * They store the arguments, and what the policy says: nothing else, the results of matrix products and convolutions, or everything, as
- * without checkpoint. The arguments staticArgnums stay as they are.
+ * Stored are the arguments and, depending on the policy, nothing else, the results of matrix products and convolutions, or everything, as
+ * without checkpoint. The arguments staticArgnums are passed to f as they are.
  *
  * @example
  * const block = checkpoint((x, w) => x.matmul(w).tanh().matmul(w).tanh(), { policy: 'dotsSaveable' })
@@ -264,22 +267,22 @@ export function checkpoint<A extends any[], R>(
 /** Trees of tensors, one for each argument. */
 type All<A extends any[]> = { [K in keyof A]: Tensors<A[K]> }
 
-/** A rule of customJvp: of primals and tangents, an array of the result and its tangent, in which it is linear. */
+/** A rule of customJvp: takes primals and tangents, returns [result, tangent of the result]; the latter must be linear in the tangents. */
 export type JvpRule<A extends any[], R> = (primals: All<A>, tangents: All<A>) => readonly [Given<R>, Given<R>]
 
-/** A function with tangents by a rule, which defjvp states: see customJvp. */
+/** A function with a custom derivative in forward mode, set by defjvp: see customJvp. */
 export interface CustomJvp<A extends any[], R, Rule = JvpRule<A, R>> {
   (...args: Given<A>): Tensors<R>
-  /** States the rule, and returns the function. */
+  /** Sets the rule, and returns the function. */
   defjvp(rule: Rule): this
-  /** States a rule for each argument, of its tangent, the result and the arguments; null where the tangent is zero. */
+  /** Sets one rule for each argument, a function of its tangent, the result and the arguments; null for an argument with a zero derivative. */
   defjvps(...rules: Array<((tangent: any, result: Tensors<R>, ...primals: All<A>) => Tensor) | null | undefined>): this
 }
 
 /**
- * A function with tangents by a rule, which serves both modes.
+ * A function with a custom rule for forward mode; reverse mode uses the transpose of the rule.
  *
- * The rule may call the function. Arguments nondiffArgnums stay as they are; they come first in the rule.
+ * The rule may call the function. The arguments nondiffArgnums are not differentiated; the rule receives them first.
  *
  * @example
  * const f = customJvp((x) => x.sin())
@@ -291,12 +294,12 @@ export function customJvp<A extends any[], R>(
   f: (...args: A) => R, nondiffArgnums: Argnums | { nondiffArgnums?: Argnums }
 ): CustomJvp<A, R, (...args: any[]) => readonly [Given<R>, Given<R>]>
 
-/** A function with gradients by rules, which defvjp states: see customVjp. */
+/** A function with custom gradients, set by defvjp: see customVjp. */
 export interface CustomVjp<A extends any[], R, Whole extends boolean = true> {
   (...args: Given<A>): Tensors<R>
   /**
-   * States the rules, and returns the function. fwd returns the result and what bwd needs; bwd returns an array of gradients, one for each
-   * argument, where null is zero.
+   * Sets the rules, and returns the function. fwd returns [result, residuals]; bwd takes the residuals and a cotangent of the result, and
+   * returns an array with a gradient for each argument, null for zero.
    */
   defvjp<S>(
     fwd: (...args: A) => readonly [Given<R>, S],
@@ -308,10 +311,9 @@ export interface CustomVjp<A extends any[], R, Whole extends boolean = true> {
 type Gradients<A extends any[]> = Readonly<{ [K in keyof A]: Given<Tensors<A[K]>> | null }>
 
 /**
- * A function with gradients by two rules.
+ * A function with a custom rule for reverse mode.
  *
- * Arguments nondiffArgnums stay as they are; they come first in the second rule. Forward mode takes the transpose of that rule, at
- * cotangents of 0.
+ * The arguments nondiffArgnums are not differentiated; bwd receives them first. Forward mode uses the transpose of bwd, at cotangents of 0.
  *
  * @example
  * const clipped = customVjp((x) => x).defvjp((x) => [x, null], (_, g) => [g.clamp(-1, 1)])
@@ -321,23 +323,23 @@ export function customVjp<A extends any[], R>(f: (...args: A) => R): CustomVjp<A
 export function customVjp<A extends any[], R>(
   f: (...args: A) => R, nondiffArgnums: Argnums | { nondiffArgnums?: Argnums }): CustomVjp<A, R, false>
 
-/** A tree of booleans like another one. */
+/** A tree of booleans of the structure of T. */
 type Flags<T> = T extends Tensor | number | bigint | boolean | ArrayBufferView ? boolean : { [K in keyof T]: Flags<T[K]> }
 
-/** A function with a rule for batches, which defVmap states: see customVmap. */
+/** A function with a custom batching rule, set by defVmap: see customVmap. */
 export interface CustomVmap<A extends any[], R> {
   (...args: Given<A>): Tensors<R>
   /**
-   * States the rule, and returns the function. It gets the size of the batch, a tree of booleans for each argument, which say whether it is
-   * batched, and the arguments, those that are batched along a first axis. It returns the result, and a tree of booleans like it.
+   * Sets the rule, and returns the function. The rule takes the batch size, an array with a tree of booleans for each argument (true: batched),
+   * and the arguments; batched ones have the batch as first axis. It returns [result, a tree of booleans that say which results are batched].
    */
   defVmap(rule: (axisSize: number, inBatched: Flags<A>, ...args: All<A>) => readonly [Given<R>, Flags<R>]): this
 }
 
 /**
- * A function with a rule for batches, which vmap uses. The rule may call the function, and vmap.
+ * A function with a custom batching rule, which vmap uses. The rule may call the function, and vmap.
  *
- * Tangents in a batch are those of the rule, gradients those of the function; around vmap both are those of what the rule computes.
+ * Inside vmap, tangents are those of the rule and gradients those of the function; derivatives of vmap are those of the rule's computation.
  *
  * @example
  * const product = customVmap((a, b) => a.mul(b).sum()).defVmap((size, [inA, inB], a, b) => [a.mul(b).sum(1), true])
@@ -346,40 +348,40 @@ export interface CustomVmap<A extends any[], R> {
 export function customVmap<A extends any[], R>(f: (...args: A) => R): CustomVmap<A, R>
 
 /**
- * The function f, which vmap computes for one element of the batch after the other, as lax.map does.
+ * f, which vmap applies to the elements of the batch one after the other, as lax.map does.
  *
  * @example
  * vmap(sequentialVmap((x) => x.mul(2)))(new Tensor([1, 2])).tolist() // [2, 4]
  */
 export function sequentialVmap<A extends any[], R>(f: (...args: A) => R): CustomVmap<A, R>
 
-/** A function that is compiled for one kind of arguments: other ones are errors. */
+/** A function that is compiled for arguments of one signature; others are errors. */
 export interface CompiledFunction<A extends any[], R> {
   (...args: Given<A>): Tensors<R>
   /** The number of kernels that a run launches. */
   readonly nKernels: number
 }
 
-/** A function that is compiled once for each kind of its arguments: see jit. */
+/** A function that is compiled once for each signature of its arguments: see jit. */
 export interface Jitted<A extends any[], R> {
   (...args: Given<A>): Tensors<R>
-  /** The function for such arguments: as text, and to compile it before it is called. */
+  /** The function for such arguments, to print it or to compile it ahead of time. */
   lower(...args: Given<A>): { asText(): string, compile(): CompiledFunction<A, R> }
-  /** How often a program was found and compiled, and how many there are. */
+  /** The numbers of cache hits, of misses (compilations) and of cached programs. */
   cacheInfo(): { hits: number, misses: number, size: number }
-  /** How many programs there are. */
+  /** The number of cached programs. */
   cacheSize(): number
-  /** Forgets all programs. */
+  /** Drops all cached programs. */
   clearCache(): void
 }
 
 /**
- * A function that is compiled once for each kind of its arguments, and then only run.
+ * A function that is compiled once for each signature of its arguments; later calls only run the program.
  *
- * A kind are the tree of the arguments, the shapes and types of its tensors, and the values of the arguments staticArgnums and of other
- * leaves; objects in trees are compared by what they hold, functions by identity. Numbers and typed arrays are tensors. The memory of the
- * arguments donateArgnums becomes that of results of their shape and type: the tensor is then this result. Transformations of the function
- * call f as it is.
+ * The signature is the tree of the arguments, the shapes and types of its tensors, and the values of the arguments staticArgnums and of other
+ * leaves; objects in trees are compared by their contents, functions by identity. Numbers and typed arrays are tensors. Results of the same
+ * shape and type reuse the memory of the arguments donateArgnums: the argument's tensor then is that result. Transformations of the function
+ * call f itself, not the compiled program.
  *
  * @example
  * const slope = jit(grad((x, n) => x.pow(n)), { staticArgnums: 1 })
@@ -391,7 +393,8 @@ export function jit<A extends any[], R>(
   f: (...args: A) => R, options?: Argnums | { staticArgnums?: Argnums, donateArgnums?: Argnums }): Jitted<A, R>
 
 /**
- * The function from arguments of f to f as text: inputs, one equation a line, outputs, with their types; bodies of loops are indented.
+ * A function that returns f, traced on its arguments, as text: inputs, one equation a line, outputs, with their types; bodies of loops are
+ * indented.
  *
  * @example
  * console.log(makeJaxpr((x) => x.mul(2).sin())(1))

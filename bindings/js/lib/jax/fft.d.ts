@@ -1,4 +1,4 @@
-/** Discrete Fourier transforms of pairs of arrays. */
+/** Discrete Fourier transforms; complex arrays are pairs of real arrays. */
 
 import type { Array } from './index.js'
 
@@ -17,10 +17,10 @@ export function fftfreq(n: number, d?: number): Array
 /** The transform along several axes, all unless given. */
 export function fftn(a: ComplexPair, axes?: number[] | null): ComplexPair
 
-/** The frequency 0 moved to the middle. */
+/** Moves frequency 0 to the middle. */
 export function fftshift(a: Array, axes?: number | number[] | null): Array
 
-/** The transform of half of a Hermitian signal: real numbers. */
+/** The transform of a Hermitian signal, of which one half is given: real numbers. */
 export function hfft(a: ComplexPair, axis?: number): Array
 
 /** The inverse of fft. */
@@ -38,7 +38,7 @@ export function ifftshift(a: Array, axes?: number | number[] | null): Array
 /** The inverse of hfft. */
 export function ihfft(a: Array, axis?: number): ComplexPair
 
-/** The inverse of rfft, for even lengths. */
+/** The inverse of rfft; the result has even length. */
 export function irfft(a: ComplexPair, axis?: number): Array
 
 /** The inverse of rfft2. */
@@ -47,7 +47,7 @@ export function irfft2(a: ComplexPair, axes?: number[]): Array
 /** The inverse of rfftn. */
 export function irfftn(a: ComplexPair, axes?: number[] | null): Array
 
-/** The transform of real numbers: frequencies from 0 on. */
+/** The transform of real numbers: the nonnegative frequencies. */
 export function rfft(a: Array, axis?: number): ComplexPair
 
 /** The transform of real numbers along two axes. */

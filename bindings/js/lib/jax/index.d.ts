@@ -1,10 +1,10 @@
 /**
  * Programs that are written for @jax-js/jax run on this module with only the import changed: the same names, arguments and defaults.
  *
- * Nothing is consumed: an array lives as long as somebody refers to it, and `.ref` and `dispose` count, but need not be called. After
- * `setOwnership('strict')` calls consume their arguments as those of jax-js do, and an array that was consumed is a ReferenceError.
+ * Calls do not consume their arguments: arrays are garbage collected. `.ref` and `dispose` count references, but need not be called. After
+ * `setOwnership('strict')` calls consume their arguments as those of jax-js do, and the use of a consumed array is a ReferenceError.
  *
- * Arguments of another kind, shapes and types that do not fit are a TypeError; axes, positions and numbers out of range are a RangeError.
+ * Arguments of the wrong kind, and shapes and types that do not fit, are a TypeError; axes, positions and numbers out of range are a RangeError.
  *
  * @example
  * import { grad, numpy as np, vmap } from 'polygrad/jax'
@@ -55,14 +55,14 @@ export type DataArray = Float32Array | Float64Array | Int8Array | Uint8Array | I
 /** Complex numbers are { re, im }. */
 export type ArrayLike = Array | number | boolean | { re: number, im: number }
 
-/** A function with dispose(), after which it holds nothing that it has compiled or kept. */
+/** A function with dispose(), which frees what it has compiled or cached. */
 export type OwnedFunction<F extends Function> = F & { dispose: () => void }
 
-/** What an array is without its values. */
+/** The shape and data type of an array, without its values. */
 export interface ShapedArray {
   readonly shape: number[]
   readonly dtype: DType
-  /** Whether it was made of a number, which takes the type of what it meets. */
+  /** Whether it was created from a number, which takes the type of the array that it is combined with. */
   readonly weakType: boolean
   readonly ndim: number
   readonly size: number
@@ -82,17 +82,17 @@ export class Array {
   readonly dtype: DType
   readonly weakType: boolean
   readonly device: Device
-  /** The array itself, with one more owner. */
+  /** The array itself, with its reference count incremented. */
   readonly ref: this
-  /** The number of owners. */
+  /** The reference count. */
   readonly refCount: number
 
-  /** One owner less; the last one frees the memory, and the array may not be used any more. */
+  /** Decrements the reference count; at 0 the memory is freed, and the array may not be used any more. */
   dispose(): void
   [Symbol.dispose](): void
   /** As in Array:float32[2,3]. */
   toString(): string
-  /** The number of a scalar, for operators of JavaScript. */
+  /** The value of a scalar, for JavaScript's operators. */
   [Symbol.toPrimitive](hint?: string): any
   /** The elements as a typed array: bools as int32, float16 as Float16Array where there is one, else as float32. */
   dataSync(): DataArray
@@ -143,33 +143,33 @@ export class Array {
   sort(axis?: number): Array
   argsort(axis?: number): Array
   /**
-   * Elements by an item for each axis: a number takes one, [] all, [i] those from i on, [i, j] those before j too, an array of integers
-   * those at its positions; null is a new axis. Negative numbers count from the end.
+   * Indexing, with an item for each axis: a number selects one element, [] all, [i] the elements from i on, [i, j] those from i to j - 1, an
+   * array of integers those at its positions; null adds an axis. Negative numbers count from the end.
    */
   slice(...index: (number | [] | [number] | Pair | null | Array)[]): Array
-  /** Elements at an index of slice, to be changed in a new array: `x.at(0, [2]).add(1)` is JAX's `x.at[0, 2:].add(1)`. */
+  /** Updates at an index as in slice; each returns a new array: `x.at(0, [2]).add(1)` is JAX's `x.at[0, 2:].add(1)`. */
   at(...index: (number | [] | [number] | Pair | null | Array)[]): At
-  /** The parts along the first axis. */
+  /** The slices along the first axis. */
   [Symbol.iterator](): IterableIterator<Array>
 }
 
 /**
- * Elements of an array at an index. Each function returns a new array, and values broadcast to the elements; where an index names an
- * element several times, sums, products and extremes count all values, and set takes one of them. Derivatives flow through both.
+ * Updates of an array at an index. Each method returns a new array, and values broadcast to the selected elements. Where an index selects an
+ * element several times, sums, products and extremes use all values, and set one of them. Derivatives flow through the array and the values.
  */
 export interface At {
-  /** The elements. */
+  /** The selected elements. */
   get(): Array
-  /** The array with other elements. */
+  /** The array with the selected elements replaced. */
   set(values: ArrayLike): Array
   /** The array with values added to the elements. */
   add(values: ArrayLike): Array
   /** The array with values subtracted from the elements. */
   subtract(values: ArrayLike): Array
-  /** The array with elements times values; mul is the same. */
+  /** The array with the selected elements multiplied by values; mul is the same. */
   multiply(values: ArrayLike): Array
   mul(values: ArrayLike): Array
-  /** The array with elements over values, of a floating type. */
+  /** The array with the selected elements divided by values, of a floating type. */
   divide(values: ArrayLike): Array
   /** The array with the lesser of elements and values. */
   min(values: ArrayLike): Array
@@ -181,41 +181,41 @@ export interface At {
   apply(f: (elements: Array) => Array): Array
 }
 
-/** Whether calls consume their arguments; the kind before is returned. */
+/** Sets whether calls consume their arguments ('strict') or not ('shared'); returns the previous setting. */
 export function setOwnership(kind: 'shared' | 'strict'): 'shared' | 'strict'
 
 /**
- * A function that consumes the arrays among its arguments as those of this module do after setOwnership('strict'), though its body uses
- * them as often as it likes. What it returns is computed at once.
+ * A function that consumes the arrays among its arguments, as the functions of this module do after setOwnership('strict'); its body may use
+ * them any number of times. Its results are computed at once.
  */
 export function consumes<F extends (...args: any[]) => any>(f: F): F
 
 /**
- * The names of devices. cpu is the interpreter of the library, a slow one to compare with; wasm are its kernels, those of the processor in
- * Node, WebAssembly in browsers; webgpu is the GPU, once init('webgpu') has opened it. Arrays that were put on no device are computed on the
- * default one, or on that of the arrays that they are combined with.
+ * The names of devices. cpu is the library's interpreter, slow and meant for comparison; wasm runs compiled kernels: machine code in Node,
+ * WebAssembly in browsers; webgpu is the GPU, once init('webgpu') has opened it. Arrays that were put on no device are computed on the
+ * default device, or on that of the arrays that they are combined with.
  */
 export const devices: readonly Device[]
 
-/** The device of new arrays, after setting it if one is given. */
+/** Sets the device of new arrays if one is given, and returns it. */
 export function defaultDevice(device?: Device): Device
 
-/** The devices that are available among those that are named, or among all; webgpu is opened. */
+/** Returns the available devices among the given ones, or among all; opens webgpu if it is one of these. */
 export function init(...devicesToInit: Device[]): Promise<Device[]>
 
-/** A TypeError: the program gives the library a GPUDevice (Device.init), and not the other way round. */
+/** The GPUDevice of webgpu if the library uses it in this thread; else a TypeError: pass a GPUDevice of the program to Device.init. */
 export function getWebGPUDevice(): never
 
-/** The arrays and numbers of a tree on a device. */
+/** Puts the arrays and numbers of a tree on a device. */
 export function devicePut<T extends JsTree<any>>(x: T, device?: Device): Promise<MapJsTree<T, number | boolean, Array>>
 
 /** Waits until the values of the arrays of a tree are computed. */
 export function blockUntilReady<T extends JsTree<any>>(x: T): Promise<T>
 
-/** From level 1 on, functions of jit tell the console when they are traced. */
+/** From level 1 on, jitted functions log to the console when they are traced. */
 export function setDebug(level: number): void
 
-/** Between startTrace and stopTrace the traces of functions of jit are entries of performance. */
+/** Between startTrace and stopTrace, traces of jitted functions are recorded as entries of `performance`. */
 export const profiler: { startTrace: () => void, stopTrace: () => void }
 
 type Tree = JsTree<Array>
@@ -226,11 +226,11 @@ type GradOutput<I, F extends (...args: any[]) => any> = MapJsTree<
       : I extends number[] ? { [K in keyof I]: I[K] extends number ? Parameters<F>[I[K]] : never } : never,
   ArrayLike, Array>
 type GradOptions<I, HA> = {
-  /** The number of the argument that is differentiated by, the first one unless given, or several numbers. */
+  /** The number of the argument with respect to which the function is differentiated, 0 by default, or several numbers. */
   argnums?: I
-  /** The function returns [value, more], and more is returned beside the gradient. */
+  /** The function returns [value, auxiliary output]; the auxiliary output is returned with the gradient. */
   hasAux?: HA
-  /** Arguments and results are complex, and gradients are derivatives by them. */
+  /** Arguments and results are complex, and gradients are complex derivatives. */
   holomorphic?: boolean
 }
 
@@ -246,14 +246,14 @@ export const valueAndGrad: <
   F extends (...args: any[]) => Tree, const I extends undefined | number | number[] = undefined, const HA extends boolean = false
 >(f: F, opts?: GradOptions<I, HA>) => (...primals: Given<F>) => [ReturnType<F>, GradOutput<I, F>]
 
-/** [the value, its change for tangents of the arguments]; with hasAux also what comes with the value. */
+/** [the value, its directional derivative along tangents of the arguments]; with hasAux also the auxiliary output. */
 export const jvp: <F extends (...args: any[]) => Tree, HA extends boolean = false>(
   f: F, primals: Given<F>, tangents: Given<F>, opts?: { hasAux?: HA }
 ) => HA extends true
   ? (ReturnType<F> extends [infer Out, infer Aux] ? [Out, Out, Aux] : never)
   : [ReturnType<F>, ReturnType<F>]
 
-/** [the value, the function of tangents of the arguments]; with hasAux also what comes with the value. */
+/** [the value, its linearization: a function of tangents of the arguments]; with hasAux also the auxiliary output. */
 export const linearize: <F extends (...args: any[]) => Tree, HA extends boolean = false>(
   f: F, primals: Given<F>, opts?: { hasAux?: HA }
 ) => HA extends true
@@ -263,14 +263,14 @@ export const linearize: <F extends (...args: any[]) => Tree, HA extends boolean 
 type Pullback<F extends (...args: any[]) => any, Out> =
   OwnedFunction<(cotangents: MapJsTree<Out, Array, ArrayLike>) => MapJsTree<Parameters<F>, ArrayLike, Array>>
 
-/** [the value, the function of cotangents of the result]; with hasAux also what comes with the value. */
+/** [the value, its pullback: a function of cotangents of the result]; with hasAux also the auxiliary output. */
 export const vjp: <F extends (...args: any[]) => Tree, const HA extends boolean = false>(
   f: F, primals: Given<F>, opts?: { hasAux?: HA }
 ) => HA extends true
   ? (ReturnType<F> extends [infer Out, infer Aux] ? [Out, Pullback<F, Out>, Aux] : never)
   : [ReturnType<F>, Pullback<F, ReturnType<F>>]
 
-/** A function of batches: inAxes are their axes in the arguments, a number for all or one for each, null where there is none. */
+/** The function applied to all elements of a batch: inAxes are the batch axes of the arguments, a number for all or one for each; null: none. */
 export const vmap: <F extends (...args: any[]) => Tree>(
   f: F, inAxes?: number | (number | null | JsTree<number | null>)[], outAxes?: number | null | JsTree<number | null>
 ) => (...args: Given<F>) => ReturnType<F>
@@ -278,10 +278,10 @@ export const vmap: <F extends (...args: any[]) => Tree>(
 type DerivativeOptions = { argnums?: number | number[], hasAux?: boolean, holomorphic?: boolean }
 type Derivative = <F extends (x: any) => Tree>(f: F, opts?: DerivativeOptions) => (...args: Given<F>) => ReturnType<F>
 
-/** The Jacobian, column by column. */
+/** The Jacobian in forward mode, column by column. */
 export const jacfwd: Derivative
 
-/** The Jacobian, row by row. */
+/** The Jacobian in reverse mode, row by row. */
 export const jacrev: Derivative
 
 /** jacrev by its other name. */
@@ -290,25 +290,25 @@ export const jacobian: Derivative
 /** The second derivatives of a function whose result is a scalar; of trees too. */
 export const hessian: Derivative
 
-/** A function that is compiled for each kind of arguments; those of staticArgnums stay as they are. */
+/** A function that is compiled once for each signature of its arguments; the arguments staticArgnums are compile-time constants. */
 export const jit: <F extends (...args: any[]) => Tree>(
   f: F, opts?: { staticArgnums?: number[] }
 ) => OwnedFunction<(...args: Given<F>) => ReturnType<F>>
 
-/** A function as an expression, whose text is in the form of jax-js; composite functions are those of this library. */
+/** A function as an expression, printed in the format of jax-js; which functions are composed of others follows this library. */
 export const makeJaxpr: <F extends (...args: any[]) => Tree>(
   f: F
 ) => (...args: Parameters<F>) => { jaxpr: ClosedJaxpr, treedef: JsTreeDef }
 
-/** A function whose intermediate results are computed again for its derivatives. */
+/** A function with rematerialization: its derivatives recompute intermediate values instead of storing them. */
 export const checkpoint: <F extends (...args: any[]) => Tree>(
   f: F, options?: { policy?: string }
 ) => OwnedFunction<(...args: Given<F>) => ReturnType<F>>
 
-/** The product of the second derivatives of a function and vectors. */
+/** The Hessian-vector product of a function. */
 export const hvp: <F extends (...args: any[]) => Tree>(f: F, primals: Given<F>, vectors: Given<F>) => any
 
-/** The shapes and types of the results of a function, which is not computed. */
+/** The shapes and types of the results of a function, without computing them. */
 export const evalShape: (f: (...args: any[]) => Tree, ...args: any[]) => any
 
 /** An expression. */
@@ -320,7 +320,7 @@ export class Jaxpr {
   toString(): string
 }
 
-/** An expression and the arrays that it stands on. */
+/** An expression and the arrays that are its constants. */
 export class ClosedJaxpr {
   private constructor()
   readonly jaxpr: Jaxpr

@@ -6,7 +6,7 @@ export type EighOpts = { symmetrizeInput?: boolean }
 export type SvdOpts = { fullMatrices?: boolean, computeUv?: boolean }
 
 /**
- * The Cholesky factor of positive definite matrices: lower, or upper if that is said. The input is symmetrised unless
+ * The Cholesky factor of positive definite matrices: lower, or upper if upper is true. The input is symmetrised unless
  * symmetrizeInput is false.
  */
 export function cholesky(a: ArrayLike, options?: { upper?: boolean; symmetrizeInput?: boolean; }): Array
@@ -29,7 +29,7 @@ export function eigvalsh(a: ArrayLike, opts?: EighOpts): Array
 /** The inverse. */
 export function inv(a: ArrayLike): Array
 
-/** The x that minimises |a x - b|; of several the least one. */
+/** Least squares: the x of least norm among those that minimise |a x - b|. */
 export function lstsq(a: ArrayLike, b: ArrayLike): Array
 
 /** The product of matrices. */
@@ -38,7 +38,7 @@ export function matmul(x: ArrayLike, y: ArrayLike): Array
 /** A norm of matrices: "fro", "nuc", 1, -1, 2, -2, Infinity or -Infinity. */
 export function matrixNorm(x: ArrayLike, options?: { ord?: number | "fro" | "nuc"; keepdims?: boolean; }): Array
 
-/** A whole power of square matrices; of the inverse if it is negative. */
+/** An integer power of square matrices; a power of the inverse if n is negative. */
 export function matrixPower(a: ArrayLike, n: number): Array
 
 /** The array with its last two axes exchanged. */
@@ -50,13 +50,13 @@ export function multiDot(arrays: Array[]): Array
 /** A norm of vectors or matrices, along one or two axes; of all elements if neither ord nor axis is given. */
 export function norm(x: ArrayLike, options?: { ord?: number | "f" | "fro" | "nuc" | null; axis?: number | number[] | null; keepdims?: boolean; }): Array
 
-/** Products of each element of x and each of y. */
+/** The outer product: products of each element of x with each of y. */
 export function outer(x: ArrayLike, y: ArrayLike): Array
 
 /** [the sign, the logarithm of the absolute value] of the determinant. */
 export function slogdet(a: ArrayLike): [Array, Array]
 
-/** The x with a x = b. */
+/** Solves a x = b. */
 export function solve(a: ArrayLike, b: ArrayLike): Array
 
 /** [u, s, vh] with a = u diag(s) vh, thin unless fullMatrices is true; only s with computeUv false. */
@@ -66,7 +66,7 @@ export function svd(a: ArrayLike, opts?: SvdOpts): [Array, Array, Array]
 /** The singular values in descending order. */
 export function svdvals(a: ArrayLike): Array
 
-/** Products summed over axes of both. */
+/** The sum of products over axes of x and y (contraction). */
 export function tensordot(x: ArrayLike, y: ArrayLike, axes?: number | [number[], number[]]): Array
 
 /** The sum of a diagonal of the last two axes. */
@@ -75,11 +75,11 @@ export function trace(a: ArrayLike, offset?: number, axis1?: number, axis2?: num
 /** The sum of products along an axis. */
 export function vecdot(x: ArrayLike, y: ArrayLike, options?: { axis?: number; }): Array
 
-/** A norm of vectors: 2 unless given; 0 counts, Infinity and -Infinity are the greatest and the least. */
+/** A norm of vectors, of order 2 unless given; 0 counts nonzero elements, Infinity and -Infinity are the maximum and minimum of |x|. */
 export function vectorNorm(x: ArrayLike, options?: { ord?: number; axis?: number | number[] | null; keepdims?: boolean; }): Array
 
 /**
- * The solution of x y = b from the factor of cholesky of x.
+ * Solves x y = b, given the Cholesky factor of x.
  * @param lower true by default
  */
 export function choSolve(c: ArrayLike, b: ArrayLike, lower?: boolean): Array
@@ -87,25 +87,25 @@ export function choSolve(c: ArrayLike, b: ArrayLike, options: { lower?: boolean 
 export function choSolve(c: ArrayLike, options: { b: ArrayLike, lower?: boolean }): Array
 
 /**
- * The solution of a x = b for triangular matrices.
- * With trans it is that of a^T x = b.
+ * Solves a x = b for triangular matrices a.
+ * With trans it solves a^T x = b.
  */
 export function solveTriangular(a: ArrayLike, b: ArrayLike, lower?: boolean, trans?: boolean, unitDiagonal?: boolean): Array
 export function solveTriangular(a: ArrayLike, b: ArrayLike, options: { lower?: boolean, trans?: boolean, unitDiagonal?: boolean }): Array
 export function solveTriangular(a: ArrayLike, options: { b: ArrayLike, lower?: boolean, trans?: boolean, unitDiagonal?: boolean }): Array
 
 /**
- * The inverse of Moore and Penrose.
+ * The Moore-Penrose pseudoinverse.
  * Singular values up to rtol times the greatest count as 0, by default the machine epsilon times the greater size.
  */
 export function pinv(x: ArrayLike, rtol?: ArrayLike | null | { rtol?: ArrayLike | null }): Array
 
-/** x with tensordot(a, x) = b over the axes of x, the last of a. */
+/** Solves tensordot(a, x) = b; the contraction is over all axes of x, which are the last axes of a. */
 export function tensorsolve(a: ArrayLike, b: ArrayLike | { b: ArrayLike }): Array
 
 /**
- * The inverse of a as a function of tensors.
- * The first ind axes of a are those of its result.
+ * The inverse of a as a linear map of tensors.
+ * The first ind axes of a are the axes of its results.
  * @param ind 2 by default
  */
 export function tensorinv(a: ArrayLike, ind?: number | { ind?: number }): Array
@@ -118,8 +118,7 @@ export function tensorinv(a: ArrayLike, ind?: number | { ind?: number }): Array
 export function qr(x: ArrayLike, mode?: 'reduced' | 'complete' | { mode?: 'reduced' | 'complete' }): [Array, Array]
 
 /**
- * The order of rows, and triangular matrices with x[order] = lower upper.
- * The matrices are square.
+ * LU decomposition of square matrices: the permutation of the rows, lower and upper, with x[permutation] = lower upper.
  */
 export function lu(x: ArrayLike): [Array, Array, Array]
 
@@ -133,7 +132,7 @@ export function expm(x: ArrayLike): Array
 export function matrixRank(x: ArrayLike, rtol?: ArrayLike | null | { rtol?: ArrayLike | null }): Array
 
 /**
- * The condition number by a norm of matrices.
+ * The condition number in a matrix norm.
  * @param p 2 by default
  */
 export function cond(x: ArrayLike, p?: number | readonly number[] | 'same' | { p?: number | readonly number[] | 'same' }): Array

@@ -6,14 +6,14 @@ import type { Array, ArrayLike, Axis, OwnedFunction, ReduceOpts } from './index.
 export function celu(x: ArrayLike, alpha?: ArrayLike): Array
 
 /**
- * softmax(query keyT scale + bias) value, for query [B, L, N, H], key and value [B, S, K, H], each without B too; K divides N.
+ * Attention: softmax(query keyT scale + bias) value, for query [B, L, N, H] and key and value [B, S, K, H], where B is optional; K divides N.
  */
 export function dotProductAttention(query: ArrayLike, key: ArrayLike, value: ArrayLike, opts?: { bias?: ArrayLike; mask?: ArrayLike; scale?: number; isCausal?: boolean; querySeqLengths?: ArrayLike; keyValueSeqLengths?: ArrayLike; localWindowSize?: number | [number, number]; }): Array
 
 /** x where x > 0, else alpha (exp(x) - 1). */
 export function elu(x: ArrayLike, alpha?: ArrayLike): Array
 
-/** x times the normal distribution's function, by tanh unless approximate is false. */
+/** x times the normal distribution function, approximated by tanh unless approximate is false. */
 export const gelu: OwnedFunction<(x: ArrayLike, opts?: { approximate?: boolean; }) => Array>
 
 /** The first half along an axis times the sigmoid of the second. */
@@ -28,7 +28,7 @@ export function hardSilu(x: ArrayLike): Array
 /** hardSilu by its other name. */
 export function hardSwish(x: ArrayLike): Array
 
-/** x within -1 and 1. */
+/** x clamped to [-1, 1]. */
 export function hardTanh(x: ArrayLike): Array
 
 /** x. */
@@ -55,13 +55,13 @@ export function logsumexp(x: ArrayLike, axis?: Axis, opts?: ReduceOpts): Array
 /** x tanh(softplus(x)). */
 export function mish(x: ArrayLike): Array
 
-/** Rows of numClasses elements, float32, with a 1 where the number says. */
+/** One-hot encoding: for each class number a row of numClasses elements, float32, with a 1 at the class. */
 export function oneHot(x: Array, numClasses: number): Array
 
 /** max(x, 0). */
 export function relu(x: ArrayLike): Array
 
-/** x within 0 and 6. */
+/** x clamped to [0, 6]. */
 export function relu6(x: ArrayLike): Array
 
 /** 1.0507009873554805 elu(x, 1.6732632423543772). */
@@ -82,10 +82,10 @@ export function softmax(x: ArrayLike, axis?: Axis): Array
 /** log(1 + exp(x)). */
 export function softplus(x: ArrayLike): Array
 
-/** 0 up to -1, (x + 1)^2 / 4 up to 1, then x. */
+/** 0 for x <= -1, (x + 1)^2 / 4 for x < 1, else x. */
 export const sparsePlus: OwnedFunction<(x: ArrayLike) => Array>
 
-/** (x + 1) / 2 within 0 and 1. */
+/** (x + 1) / 2 clamped to [0, 1]. */
 export const sparseSigmoid: OwnedFunction<(x: ArrayLike) => Array>
 
 /** (x + sqrt(x^2 + b)) / 2. */

@@ -47,7 +47,7 @@ export function allclose(actual: Parameters<typeof array>[0], expected: Paramete
 /** Whether an element along axes is other than 0: bool. */
 export function any(a: ArrayLike, axis?: Axis, opts?: ReduceOpts): Array
 
-/** Values behind the elements of an array: along an axis, or all of them in one row. */
+/** Appends values to an array along an axis, or to the flattened array. */
 export function append(arr: ArrayLike, values: ArrayLike, axis?: number | null): Array
 
 /** A function of one-dimensional arrays, applied to each of them along an axis; it is batched, not called in a loop. */
@@ -57,7 +57,7 @@ export function applyAlongAxis(func1d: (x: Array) => Array, axis: number, x: Arr
 export function applyOverAxes(func: (x: Array, axis: number) => Array, a: ArrayLike, axes: number[]): Array
 
 /**
- * Numbers from start, or from 0 if there is one argument, up to but without stop. int32 if all arguments are whole, else
+ * Numbers from start, or from 0 if there is one argument, up to but not including stop. int32 if all arguments are integers, else
  * float32.
  */
 export function arange(start: number, stop?: number, step?: number, options?: DTypeAndDevice): Array
@@ -96,8 +96,8 @@ export function argsort(a: ArrayLike, axis?: number): Array
 export const around: OwnedFunction<(a: ArrayLike, decimals?: number) => Array>
 
 /**
- * An array of numbers, of nested lists of them or of a typed array, which is copied. A number without a dtype is weakly typed;
- * an array that is as wanted is given back.
+ * An array from numbers, nested lists of numbers or a typed array, which is copied. A number without a dtype is weakly typed;
+ * an array of the wanted type is returned as it is.
  */
 export function array(values: Array | DataArray | RecursiveArray<number> | RecursiveArray<boolean>, options?: { shape?: number[]; } & DTypeAndDevice): Array
 
@@ -107,7 +107,7 @@ export function arrayEqual(a1: ArrayLike, a2: ArrayLike, opts?: { equalNaN?: boo
 /** Whether two arrays are equal once they are broadcast: bool. */
 export function arrayEquiv(a1: ArrayLike, a2: ArrayLike): Array
 
-/** Parts along an axis; the first ones have one element more if the sections do not divide the size. */
+/** Splits along an axis; the first parts have one element more if the sections do not divide the size. */
 export function arraySplit(a: ArrayLike, indicesOrSections: number | number[], axis?: number): Array[]
 
 /** The arc sine, in [-pi/2, pi/2]. */
@@ -164,13 +164,13 @@ export function blackman(M: number): Array
 /** The data type bool. */
 export const bool: 'bool'
 
-/** Arrays in the shape that they have together. */
+/** Arrays broadcast to one shape. */
 export function broadcastArrays(...arrays: ArrayLike[]): Array[]
 
-/** The shape of operands of several shapes. */
+/** The shape to which several shapes broadcast. */
 export function broadcastShapes(...shapes: number[][]): number[]
 
-/** The array in a shape in which it fits, repeated along new axes and those of size 1. */
+/** The array broadcast to a shape: repeated along new axes and axes of size 1. */
 export function broadcastTo(a: ArrayLike, shape: number[]): Array
 
 /** The cube root, of negative numbers too. */
@@ -179,13 +179,13 @@ export const cbrt: OwnedFunction<(x: ArrayLike) => Array>
 /** x rounded up. */
 export const ceil: (x: ArrayLike) => Array
 
-/** x within bounds, either of which may be left out. */
+/** x clamped to bounds, either of which may be left out. */
 export function clip(a: ArrayLike, min?: ArrayLike, max?: ArrayLike): Array
 
 /** Columns side by side: one-dimensional arrays become columns. */
 export function columnStack(xs: ArrayLike[]): Array
 
-/** Arrays one behind the other along an axis. */
+/** Concatenates arrays along an axis. */
 export function concatenate(xs: Array[], axis?: number): Array
 
 /** The convolution of two one-dimensional arrays. */
@@ -215,16 +215,16 @@ export function cov(x: ArrayLike, y?: ArrayLike | null, options?: { rowvar?: boo
 /** The cross product of vectors of 2 or 3 elements along axes; a scalar for each two of 2. */
 export const cross: OwnedFunction<(a: ArrayLike, b: ArrayLike, options?: { axisa?: number; axisb?: number; axisc?: number; axis?: number; }) => Array>
 
-/** Products from the first element on along an axis, or of the flattened array. */
+/** The cumulative product along an axis, or of the flattened array. */
 export function cumprod(a: ArrayLike, axis?: number): Array
 
-/** Sums from the first element on along an axis, or of the flattened array. */
+/** The cumulative sum along an axis, or of the flattened array. */
 export function cumsum(a: ArrayLike, axis?: number): Array
 
-/** Products from the first element on; with includeInitial a 1 comes first. */
+/** The cumulative product; with includeInitial a 1 comes first. */
 export function cumulativeProd(x: ArrayLike, opts?: { axis?: number; includeInitial?: boolean; }): Array
 
-/** Sums from the first element on; with includeInitial a 0 comes first. */
+/** The cumulative sum; with includeInitial a 0 comes first. */
 export function cumulativeSum(x: ArrayLike, opts?: { axis?: number; includeInitial?: boolean; }): Array
 
 /** Degrees as radians. */
@@ -257,22 +257,22 @@ export function divide(x: ArrayLike, y: ArrayLike): Array
 /** [floorDivide(x, y), remainder(x, y)]. */
 export function divmod(x: ArrayLike, y: ArrayLike): [Array, Array]
 
-/** Products summed over the last axis of x and the one but last of y. */
+/** The sum of products over the last axis of x and the second last of y. */
 export function dot(x: ArrayLike, y: ArrayLike): Array
 
-/** Parts along axis 2. */
+/** Splits along axis 2. */
 export function dsplit(a: ArrayLike, indicesOrSections: number | number[]): Array[]
 
-/** Arrays one behind the other along axis 2. */
+/** Concatenates arrays along axis 2. */
 export function dstack(xs: ArrayLike[]): Array
 
 /** Euler's number. */
 export const e: number
 
-/** Differences of neighbours of the flattened array, with toBegin in front and toEnd behind. */
+/** Differences of neighbours of the flattened array, with toBegin before and toEnd after them. */
 export function ediff1d(ary: ArrayLike, opts?: { toEnd?: ArrayLike; toBegin?: ArrayLike; }): Array
 
-/** Einstein's sums: a formula as in 'ij,j->i', or arrays each followed by the numbers of its axes. */
+/** Einstein summation: a formula such as 'ij,j->i' and arrays, or arrays each followed by the labels of its axes, as numbers. */
 export function einsum(...args: (ArrayLike | number[])[]): Array
 export function einsum(subscripts: string, ...operands: ArrayLike[]): Array
 
@@ -288,7 +288,7 @@ export const exp: (x: ArrayLike) => Array
 /** 2^x. */
 export function exp2(p: ArrayLike): Array
 
-/** The array with new axes of size 1 at places of the result. */
+/** The array with new axes of size 1 at the given positions of the result. */
 export function expandDims(a: ArrayLike, axis: number | number[]): Array
 
 /** e^x - 1, accurate near 0. */
@@ -300,7 +300,7 @@ export function eye(numRows: number, numCols?: number, options?: DTypeAndDevice)
 /** The limits of a floating type. */
 export function finfo(dtype: DType): FInfo
 
-/** Elements in reverse order along axes; all unless given. */
+/** Elements in reverse order along axes, all unless given. */
 export function flip(x: ArrayLike, axis?: Axis): Array
 
 /** Elements in reverse order along axis 1. */
@@ -351,7 +351,7 @@ export const fmod: OwnedFunction<(x: ArrayLike, y: ArrayLike) => Array>
 /** [mantissa, exponent] with x = mantissa * 2^exponent and |mantissa| in [0.5, 1). */
 export function frexp(x: ArrayLike): [Array, Array]
 
-/** What a function returns for the arrays of positions along each axis, which are float32 unless dtype says so. */
+/** The result of a function of the arrays of indices along each axis, which are float32 unless dtype is given. */
 export function fromfunction(func: (...indices: Array[]) => ArrayLike, shape: number[], opts?: DTypeAndDevice): Array
 export function fromfunction<Tree extends JsTree<ArrayLike>[] | { [key: string]: JsTree<ArrayLike>; }>(func: (...indices: Array[]) => Tree, shape: number[], opts?: DTypeAndDevice): MapJsTree<Tree, ArrayLike, Array>
 
@@ -361,7 +361,7 @@ export function full(shape: number[], fillValue: number | boolean | Array, optio
 /** An array like another one with one value. */
 export const fullLike: (a: ArrayLike, fillValue: number | boolean | Array, opts?: DTypeShapeAndDevice) => Array
 
-/** num numbers from start to stop, each the same multiple of the one before. */
+/** num numbers from start to stop in geometric progression. */
 export function geomspace(start: number, stop: number, num?: number, endpoint?: boolean, options?: DTypeAndDevice): Array
 
 /** Where x > y: bool. */
@@ -376,10 +376,10 @@ export function hann(M: number): Array
 /** 0 where x is negative, 1 where it is positive, and y where it is 0. */
 export const heaviside: OwnedFunction<(x1: ArrayLike, x2: ArrayLike) => Array>
 
-/** Parts along axis 1, along axis 0 of one-dimensional arrays. */
+/** Splits along axis 1, one-dimensional arrays along axis 0. */
 export function hsplit(a: ArrayLike, indicesOrSections: number | number[]): Array[]
 
-/** Arrays one behind the other along axis 1, along axis 0 if they have one. */
+/** Concatenates arrays along axis 1, one-dimensional ones along axis 0. */
 export function hstack(xs: ArrayLike[]): Array
 
 /** sqrt(x1^2 + x2^2) without overflow. */
@@ -391,7 +391,7 @@ export function identity(n: number, options?: DTypeAndDevice): Array
 /** The limits of an integer type. */
 export function iinfo(dtype: DType): IInfo
 
-/** The positions of a grid, [dimensions.length, ...dimensions]; with sparse one array for each axis. */
+/** The index arrays of a grid, [dimensions.length, ...dimensions]; with sparse one array for each axis. */
 export function indices(dimensions: number[], opts: DTypeAndDevice & { sparse: boolean; }): Array | Array[]
 export function indices(dimensions: number[], opts: DTypeAndDevice & { sparse: true; }): Array[]
 export function indices(dimensions: number[], opts?: DTypeAndDevice & { sparse?: false; }): Array
@@ -399,7 +399,7 @@ export function indices(dimensions: number[], opts?: DTypeAndDevice & { sparse?:
 /** Infinity. */
 export const inf: number
 
-/** Products summed over the last axes of x and y. */
+/** The sum of products over the last axes of x and y. */
 export function inner(x: ArrayLike, y: ArrayLike): Array
 
 /** The data type int32. */
@@ -567,7 +567,7 @@ export function ones(shape: number[], opts?: DTypeAndDevice): Array
 /** An array of ones like another one. */
 export const onesLike: (a: ArrayLike, opts?: DTypeShapeAndDevice) => Array
 
-/** Products of each element of x and each of y. */
+/** The outer product: products of each element of x with each of y. */
 export function outer(x: ArrayLike, y: ArrayLike): Array
 
 /**
@@ -614,7 +614,7 @@ export function prod(a: ArrayLike, axis?: Axis, opts?: ReduceOpts): Array
  */
 export function promoteTypes(dtype1: DType, dtype2: DType): DType
 
-/** The greatest less the least element along axes. */
+/** The maximum minus the minimum along axes. */
 export function ptp(a: ArrayLike, axis?: Axis, opts?: ReduceOpts): Array
 
 /** Radians as degrees. */
@@ -623,7 +623,7 @@ export function rad2deg(x: ArrayLike): Array
 /** deg2rad by its other name. */
 export const radians: typeof deg2rad
 
-/** The elements in one row. */
+/** The flattened array. */
 export function ravel(a: ArrayLike): Array
 
 /** 1 / x. */
@@ -647,16 +647,16 @@ export function rightShift(x: ArrayLike, y: ArrayLike): Array
 /** The nearest integer, ties to even. */
 export const rint: OwnedFunction<(x: ArrayLike) => Array>
 
-/** Elements moved along axes, or in the flattened array; what leaves at one end comes back at the other. */
+/** Elements shifted cyclically along axes, or in the flattened array. */
 export function roll(a: ArrayLike, shift: number | number[], axis?: Axis): Array
 
-/** The array turned by k right angles in the plane of two axes. */
+/** The array rotated by k times 90 degrees in the plane of two axes. */
 export function rot90(m: ArrayLike, k?: number, axes?: number[]): Array
 
 /** x rounded to decimals after the point, ties to even. */
 export const round: OwnedFunction<(a: ArrayLike, decimals?: number) => Array>
 
-/** The choice of the first condition that is true, else defaultValue. */
+/** The element of the choice whose condition is the first true one, else defaultValue. */
 export function select(condlist: ArrayLike[], choicelist: ArrayLike[], defaultValue?: ArrayLike): Array
 
 /** The shape. Consumes nothing. */
@@ -683,7 +683,7 @@ export function size(a: ArrayLike, axis?: number): number
 /** Elements in ascending order along an axis; NaN last. */
 export function sort(a: ArrayLike, axis?: number): Array
 
-/** Equal parts along an axis, or those between positions. */
+/** Splits along an axis into equal parts, or at positions. */
 export function split(a: ArrayLike, indicesOrSections: number | number[], axis?: number): Array[]
 
 /** The square root; NaN for negative numbers. */
@@ -698,7 +698,7 @@ export function squeeze(a: ArrayLike, axis?: Axis): Array
 /** Arrays along a new axis. */
 export function stack(xs: ArrayLike[], axis?: number): Array
 
-/** The standard deviation along axes; N - correction is what is divided by. */
+/** The standard deviation along axes, with divisor N - correction. */
 export function std(x: ArrayLike, axis?: Axis, opts?: { mean?: ArrayLike; correction?: number; } & ReduceOpts): Array
 
 /** The difference x - y. */
@@ -722,7 +722,7 @@ export function tan(x: ArrayLike): Array
 /** The hyperbolic tangent. */
 export const tanh: OwnedFunction<(x: ArrayLike) => Array>
 
-/** Products summed over axes of both. */
+/** The sum of products over axes of x and y (contraction). */
 export function tensordot(x: ArrayLike, y: ArrayLike, axes?: number | [number[], number[]]): Array
 
 /** The array repeated along axes. */
@@ -734,7 +734,7 @@ export function trace(a: ArrayLike, offset?: number, axis1?: number, axis2?: num
 /** The array with its axes in another order, the reverse one unless given. */
 export const transpose: (x: ArrayLike, perm?: number[]) => Array
 
-/** The integral by trapezoids along an axis, of samples at x or dx apart. */
+/** The integral along an axis by the trapezoidal rule, of samples at x or dx apart. */
 export function trapezoid(y: ArrayLike, x?: ArrayLike | null, opts?: { dx?: ArrayLike; axis?: number; }): Array
 
 /** A matrix with ones on a diagonal and below. */
@@ -755,16 +755,16 @@ export function trunc(x: ArrayLike): Array
 /** The data type uint32. */
 export const uint32: 'uint32'
 
-/** The parts along an axis, without it. */
+/** The slices along an axis, without that axis. */
 export function unstack(x: ArrayLike, axis?: number): Array[]
 
-/** A signal without jumps of more than half a period. */
+/** Unwraps a phase: removes jumps of more than half a period. */
 export function unwrap(p: ArrayLike, discont?: number | null, axis?: number, period?: number): Array
 
-/** Powers of the elements of a vector as columns, falling unless increasing is true. */
+/** The Vandermonde matrix: columns are powers of a vector, in descending order unless increasing is true. */
 export function vander(x: ArrayLike, options?: { n?: number; increasing?: boolean; }): Array
 
-/** The variance along axes; N - correction is what is divided by. */
+/** The variance along axes, with divisor N - correction. */
 export function var_(x: ArrayLike, axis?: Axis, opts?: { mean?: ArrayLike; correction?: number; } & ReduceOpts): Array
 
 /** The sum of products of the flattened arrays. */
@@ -776,10 +776,10 @@ export function vecdot(x: ArrayLike, y: ArrayLike, options?: { axis?: number; })
 /** Products of vectors [..., N] and matrices [..., N, M]. */
 export function vecmat(x1: ArrayLike, x2: ArrayLike): Array
 
-/** Parts along axis 0. */
+/** Splits along axis 0. */
 export function vsplit(a: ArrayLike, indicesOrSections: number | number[]): Array[]
 
-/** Arrays one below the other along axis 0. */
+/** Concatenates arrays along axis 0. */
 export function vstack(xs: ArrayLike[]): Array
 
 /** x where cond is other than 0, else y. */
@@ -878,13 +878,13 @@ export function interp(x: ArrayLike, xp: ArrayLike, fp: ArrayLike, options: { le
 export function interp(x: ArrayLike, options: { xp: ArrayLike, fp: ArrayLike, left?: number | null, right?: number | null }): Array
 
 /**
- * The positions that sort by the last of several arrays, then by the one before, and so on.
+ * The positions that sort by several keys: the last array is the primary key.
  * @param axis -1 by default
  */
 export function lexsort(keys: readonly ArrayLike[], axis?: number | { axis?: number }): Array
 
 /**
- * The elements along an axis, lesser ones before those at kth: sorted.
+ * The elements along an axis, partitioned at kth; all are sorted.
  * @param axis -1 by default
  */
 export function partition(x: ArrayLike, kth: number | readonly number[], axis?: number): Array
@@ -900,8 +900,8 @@ export function argpartition(x: ArrayLike, kth: number | readonly number[], opti
 export function argpartition(x: ArrayLike, options: { kth: number | readonly number[], axis?: number }): Array
 
 /**
- * The positions, int32, at which values keep the vector x sorted.
- * Equal elements come behind them, or before with "right". sorter are the positions that sort x.
+ * The positions, int32, at which values can be inserted to keep the vector x sorted.
+ * They are before equal elements, or after them with "right". sorter are the positions that sort x.
  * @param side left by default
  */
 export function searchsorted(x: ArrayLike, values: ArrayLike, side?: 'left' | 'right', sorter?: ArrayLike | null): Array
@@ -1019,7 +1019,7 @@ export function extract(condition: ArrayLike, x: ArrayLike, options: { size?: nu
 export function extract(condition: ArrayLike, options: { x: ArrayLike, size?: number | null, fillValue?: number | boolean | null }): Array
 
 /**
- * The array with values in the places that takeAlongAxis takes.
+ * The array with values written at the positions that takeAlongAxis reads.
  * An index out of bounds is an error if it is already computed. In a lazy tensor it writes nothing.
  */
 export function putAlongAxis(x: ArrayLike, indices: ArrayLike, values: ArrayLike, axis: number): Array
@@ -1061,12 +1061,12 @@ export function unpackbits(x: ArrayLike, axis?: number | null, count?: number | 
 export function unpackbits(x: ArrayLike, axis: number | null, options: { count?: number | null, bitorder?: 'big' | 'little' }): Array
 export function unpackbits(x: ArrayLike, options: { axis?: number | null, count?: number | null, bitorder?: 'big' | 'little' }): Array
 
-/** The product of Kronecker. */
+/** The Kronecker product. */
 export function kron(x: ArrayLike, y: ArrayLike | { y: ArrayLike }): Array
 
 /**
- * The coefficients of the polynomial of degree deg that is nearest to y at x.
- * The highest is first. It is found by least squares, with weights w.
+ * The coefficients of the polynomial of degree deg that fits y at x by least squares.
+ * The highest coefficient comes first; w are weights.
  * @param deg 0 or more
  */
 export function polyfit(x: ArrayLike, y: ArrayLike, deg: number, w?: ArrayLike | null): Array

@@ -1,8 +1,8 @@
-/** Random numbers by key, the bits of JAX. */
+/** Random numbers by key, with the same bits as JAX. */
 
 import type { Array, ArrayLike, DType, OwnedFunction } from './index.js'
 
-/** Points of the unit ball of the p-norm in d dimensions. */
+/** Points in the unit ball of the p-norm in d dimensions. */
 export const ball: OwnedFunction<(key: ArrayLike, d: number, options?: { p?: number; shape?: number[]; }) => Array>
 
 /** true with the probability p. */
@@ -11,7 +11,7 @@ export function bernoulli(key: Array, p?: ArrayLike, shape?: number[]): Array
 /** Random uint32. */
 export function bits(key: Array, shape?: number[]): Array
 
-/** Positions along an axis with the probabilities softmax(logits): int32. */
+/** Indices drawn along an axis with the probabilities softmax(logits): int32. */
 export const categorical: OwnedFunction<(key: ArrayLike, logits: ArrayLike, options?: { axis?: number; shape?: number[]; replace?: boolean; }) => Array>
 
 /** Cauchy's distribution. */
@@ -20,7 +20,7 @@ export const cauchy: OwnedFunction<(key: ArrayLike, shape?: number[]) => Array>
 /** Elements of a, or numbers below it, with the probabilities p. */
 export function choice(key: Array, a: number | ArrayLike, options?: { shape?: number[]; replace?: boolean; p?: ArrayLike; axis?: number; }): Array
 
-/** Maxwell's distribution with both signs, moved and scaled. */
+/** Maxwell's distribution with random sign, location and scale. */
 export const doubleSidedMaxwell: OwnedFunction<(key: ArrayLike, loc: ArrayLike, scale: ArrayLike, shape?: number[]) => Array>
 
 /** The exponential distribution of rate 1. */
@@ -50,37 +50,37 @@ export const maxwell: OwnedFunction<(key: ArrayLike, shape?: number[]) => Array>
 /** Normal vectors with a mean and covariances. */
 export const multivariateNormal: OwnedFunction<(key: ArrayLike, mean: ArrayLike, cov: ArrayLike, shape?: number[]) => Array>
 
-/** The normal distribution, by its inverse function as JAX does. */
+/** The normal distribution, by the inverse of its distribution function, as in JAX. */
 export const normal: OwnedFunction<(key: ArrayLike, shape?: number[]) => Array>
 
 /** Pareto's distribution. */
 export const pareto: OwnedFunction<(key: ArrayLike, b: ArrayLike, shape?: number[]) => Array>
 
-/** The numbers below x, or the parts of x along an axis, in random order. */
+/** The integers below x, or the slices of x along an axis, in random order. */
 export function permutation(key: Array, x: number | ArrayLike, axis?: number): Array
 
 /** -1 or 1. */
 export const rademacher: OwnedFunction<(key: ArrayLike, options?: { shape?: number[]; dtype?: DType; }) => Array>
 
-/** Integers from minval up to but without maxval. */
+/** Integers in [minval, maxval). */
 export const randint: OwnedFunction<(key: ArrayLike, options: { minval: number; maxval: number; shape?: number[]; dtype?: DType; }) => Array>
 
 /** Rayleigh's distribution. */
 export const rayleigh: OwnedFunction<(key: ArrayLike, scale?: ArrayLike, shape?: number[]) => Array>
 
-/** New keys made of a key: two, a number of them or a shape. */
+/** New keys derived from a key: two, num of them, or an array of them of a shape. */
 export function split(key: Array, num?: number | number[]): Array
 
 /** The triangular distribution. */
 export const triangular: OwnedFunction<(key: ArrayLike, left: ArrayLike, mode: ArrayLike, right: ArrayLike, shape?: number[]) => Array>
 
-/** Numbers from minval up to but without maxval. */
+/** Uniform numbers in [minval, maxval). */
 export const uniform: OwnedFunction<(key: ArrayLike, shape?: number[], options?: { minval?: number; maxval?: number; }) => Array>
 
 /** Weibull's distribution. */
 export const weibullMin: OwnedFunction<(key: ArrayLike, scale: ArrayLike, concentration: ArrayLike, shape?: number[]) => Array>
 
-/** The key of a key and an integer; keys for a tensor of integers. */
+/** A new key derived from a key and an integer; several keys for an array of integers. */
 export function foldIn(key: ArrayLike, data: ArrayLike | { data: ArrayLike }): Array
 
 /**
@@ -105,7 +105,8 @@ export function truncatedNormal(key: ArrayLike, options: { lower: ArrayLike, upp
 
 /**
  * Random numbers of the gamma distribution with a shape parameter: x^(a-1) exp(-x).
- * The derivative by a is that along a quantile, also of what is made of them.
+ * The derivative with respect to a is that of the quantile function at a fixed probability (implicit reparameterization), also in
+ * distributions that are computed from gamma.
  * @param dtype float by default
  */
 export function gamma(key: ArrayLike, a: ArrayLike, shape?: number | readonly number[] | null, dtype?: DType): Array
@@ -114,7 +115,7 @@ export function gamma(key: ArrayLike, options: { a: ArrayLike, shape?: number | 
 
 /**
  * Logarithms of random numbers of the gamma distribution.
- * They are exact also where the numbers themselves are too small for the type.
+ * They are accurate also where the numbers themselves underflow.
  * @param dtype float by default
  */
 export function loggamma(key: ArrayLike, a: ArrayLike, shape?: number | readonly number[] | null, dtype?: DType): Array
@@ -165,7 +166,7 @@ export function generalizedNormal(key: ArrayLike, options: { p: ArrayLike, shape
 
 /**
  * Random vectors of the Dirichlet distribution, which add up to 1.
- * shape is that of the samples without the last axis, that of alpha.
+ * shape is the shape of the samples without the last axis, which is that of alpha.
  * @param dtype float by default
  */
 export function dirichlet(key: ArrayLike, alpha: ArrayLike, shape?: number | readonly number[] | null, dtype?: DType): Array
@@ -181,7 +182,7 @@ export function poisson(key: ArrayLike, lam: ArrayLike, options: { shape?: numbe
 export function poisson(key: ArrayLike, options: { lam: ArrayLike, shape?: number | readonly number[] | null, dtype?: DType }): Array
 
 /**
- * Random numbers of successes of n trials with probability p.
+ * Random numbers of the binomial distribution: the successes of n trials with probability p.
  * @param dtype float by default
  */
 export function binomial(key: ArrayLike, n: ArrayLike, p: ArrayLike, shape?: number | readonly number[] | null, dtype?: DType): Array
@@ -190,7 +191,7 @@ export function binomial(key: ArrayLike, n: ArrayLike, p: ArrayLike, options: { 
 export function binomial(key: ArrayLike, options: { n: ArrayLike, p: ArrayLike, shape?: number | readonly number[] | null, dtype?: DType }): Array
 
 /**
- * Random counts of n trials with k outcomes of the probabilities p (…, k).
+ * Random counts of the multinomial distribution: n trials with k outcomes of the probabilities p (…, k).
  * shape is that of the counts, (…, k).
  * @param dtype float by default
  */

@@ -1,5 +1,5 @@
 'use strict'
-/** polygrad/jax: functions of functions of arrays. index.d.ts tells what they do. */
+/** polygrad/jax: transformations of functions of arrays. index.d.ts tells what they do. */
 
 const { Base, count, describe } = require('../base.js')
 const { types } = require('../dtype.js')

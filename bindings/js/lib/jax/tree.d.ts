@@ -47,7 +47,7 @@ export function structure<T>(tree: JsTree<T>): JsTreeDef
 /** The tree of a structure with other leaves. */
 export function unflatten<T>(treedef: JsTreeDef, leaves: Iterable<T>): JsTree<T>
 
-/** A function of the leaves of trees of one structure, as such a tree; trees of other structures are a TypeError. */
+/** Applies a function to the leaves of trees of one structure; returns a tree of the results. Trees of different structures are a TypeError. */
 export function map<T, U, Tree extends JsTree<T>>(fn: (...args: T[]) => U, tree: Tree, ...rest: Tree[]): MapJsTree<Tree, T, U>
 
 /** Takes a reference of each array of a tree. */

@@ -23,7 +23,7 @@ class OPFS {
     return found === null ? null : { name, ...found }
   }
 
-  /** What is there. */
+  /** The properties of all files. */
   async list () {
     return (await store.list()).map(({ key, ...found }) => ({ name: decodeURIComponent(key), ...found }))
   }

@@ -5,60 +5,60 @@ import type * as tokens from './tokenizers.js'
 
 export type FetchProgress = { loadedBytes: number, totalBytes?: number }
 
-/** What is known of a file. */
+/** The properties of a file. */
 export interface OPFSFileInfo { name: string, lastModified: Date, size: number }
 
 /** Files by their names: in browsers in the origin's private file system, in Node in ~/.cache/polygrad/files or POLYGRAD_CACHE. */
 export class OPFS {
-  /** Keeps bytes under a name. */
+  /** Stores bytes under a name. */
   write(name: string, data: Uint8Array): Promise<void>
-  /** The bytes of a name, null if there are none. */
+  /** The contents of a file, null if there is none. */
   read(name: string): Promise<Uint8Array | null>
-  /** What is known of a name, null if it is not there. */
+  /** The properties of a file, null if there is none. */
   info(name: string): Promise<OPFSFileInfo | null>
-  /** What is there. */
+  /** The properties of all files. */
   list(): Promise<OPFSFileInfo[]>
-  /** Takes a name away, and gives what was known of it. */
+  /** Removes a file, and returns its properties; null if there is none. */
   remove(name: string): Promise<OPFSFileInfo | null>
-  /** Takes all names away. */
+  /** Removes all files. */
   clear(): Promise<void>
 }
 
-/** The files of cachedFetch. */
+/** The cache of cachedFetch. */
 export const opfs: OPFS
 
-/** The bytes at a URL, which are kept for the next call. onProgress is told how many have come. An answer that is no success is an Error. */
+/** The bytes at a URL, cached for later calls. onProgress receives the number of bytes so far. A response without success is an Error. */
 export function cachedFetch(
   input: string | URL, init?: RequestInit, onProgress?: (progress: FetchProgress) => void
 ): Promise<Uint8Array>
 
-/** Rules by which names of weights become others. */
+/** Rules that rename weights. */
 export interface WeightMapperParams {
   exact: Record<string, string>
   prefix: Record<string, string>
   suffix: Record<string, string>
   substring: Record<string, string>
-  /** Whether words behind _ begin with a capital instead. */
+  /** Whether names are changed from snake_case to camelCase. */
   autoCamelCase: boolean
 }
 
-/** Names of weights in the words of another program. */
+/** Renames weights to the names of another program. */
 export class WeightMapper {
   constructor(params: Partial<WeightMapperParams>)
-  /** A name by one exact rule, or by the first rule for its beginning, the first for its end and all for its parts. */
+  /** Renames by an exact rule if there is one, else by the first prefix rule, the first suffix rule and all rules for parts of the name. */
   mapKey(key: string): string
-  /** The name that mapKey makes another one of. */
+  /** Applies the rules in reverse: the name that mapKey renames to key. */
   unmapKey(key: string): string
   mapObject<T>(obj: Record<string, T>): Record<string, T>
   unmapObject<T>(obj: Record<string, T>): Record<string, T>
 }
 
-/** Files in the format safetensors. Those in shards are read by safeLoad of nn, and files in the format GGUF by its ggufLoad. */
+/** Files in the format safetensors. safeLoad of nn reads sharded files, and ggufLoad of nn files in the format GGUF. */
 export const safetensors: typeof files
 
 /**
- * A tensor of a file of NumPy: its type as NumPy names it, b1, i4, f8; float16 are Float16Array, or bits where there is none, and
- * complex numbers, c8 and c16, real and imaginary parts in turn.
+ * A tensor of a file of NumPy. dtype is NumPy's name of the type: b1, i4, f8. float16 is a Float16Array, or bits where there is none;
+ * complex numbers (c8, c16) are alternating real and imaginary parts.
  */
 export interface NpyTensor {
   dtype: string
@@ -68,16 +68,16 @@ export interface NpyTensor {
 }
 
 /**
- * Files of one tensor, as numpy.save writes them; numbers in columns are put in rows. What is none is a TypeError. format writes one,
- * of the type of its array unless it says another one.
+ * Files of one tensor, as numpy.save writes them. Elements in column-major order are reordered to row-major. parse throws a TypeError for
+ * bytes that are not such a file. format writes one, of the type of its array unless dtype is given.
  */
 export const npy: {
   parse(data: Uint8Array | ArrayBuffer): NpyTensor
   format(tensor: Pick<NpyTensor, 'shape' | 'data'> & Partial<NpyTensor>): Uint8Array
 }
 
-/** Archives of tensors by their names, as numpy.savez and savez_compressed write them. What is none is a TypeError. */
+/** Archives of named tensors, as numpy.savez and savez_compressed write them. Bytes that are not such an archive are a TypeError. */
 export const npz: { parse(data: Uint8Array | ArrayBuffer): Promise<Record<string, NpyTensor>> }
 
-/** Tokens of texts. */
+/** Tokenizers. */
 export const tokenizers: typeof tokens

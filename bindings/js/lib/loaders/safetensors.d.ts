@@ -1,4 +1,4 @@
-/** Types of elements; those that JavaScript lacks are their bits, complex numbers their real and imaginary parts in turn. */
+/** Types of elements. Types that JavaScript lacks are stored as their bits, complex numbers as alternating real and imaginary parts. */
 export type DType = 'F16' | 'F32' | 'F64' | 'I8' | 'I16' | 'I32' | 'I64' | 'U8' | 'U16' | 'U32' | 'U64' | 'BOOL' | 'BF16' | 'F8_E4M3' |
   'F8_E5M2' | 'F8_E8M0' | 'F8_E4M3FNUZ' | 'F8_E5M2FNUZ' | 'C64'
 
@@ -9,11 +9,11 @@ export type Tensor = { dtype: DType, shape: number[], data: TensorData }
 
 export type File = { tensors: { [key: string]: Tensor }, metadata?: Record<string, string>, totalSize: number }
 
-/** The tensors of a file; what is no such file is a TypeError or a SyntaxError. */
+/** The tensors of a file; bytes that are not such a file are a TypeError or a SyntaxError. */
 export function parse(data: Uint8Array | ArrayBuffer): File
 
-/** Names with dots as nested objects, and as lists where all keys are 0, 1, … */
+/** Turns dotted names into nested objects, and into lists where all keys are 0, 1, … */
 export function toNested(tensors: { [key: string]: any }): any
 
-/** Nested objects and lists as names with dots. */
+/** Turns nested objects and lists into dotted names. */
 export function fromNested(nested: any, prefix?: string): { [key: string]: any }

@@ -1,5 +1,5 @@
 /**
- * Optimizers as transformations of gradients: programs that are written for @jax-js/optax run on this module.
+ * Optimizers as gradient transformations: programs that are written for @jax-js/optax run on this module.
  *
  * @example
  * import { grad, numpy as np } from 'polygrad/jax'
@@ -19,15 +19,15 @@ import type { Array, DType, JsTree } from '../jax/index.js'
 /** The state of a transformation: a tree of arrays. */
 export type OptState = any
 
-/** A transformation of gradients. */
+/** A gradient transformation. */
 export interface GradientTransformation {
-  /** The state at the beginning, for parameters. */
+  /** The initial state for parameters. */
   init(params: JsTree<Array>): OptState
-  /** [the new updates, the next state]. */
+  /** Transforms updates; returns [new updates, next state]. */
   update<Updates extends JsTree<Array>>(updates: Updates, state: OptState, params?: Updates): [Updates, OptState]
 }
 
-/** The size of a step by the number of steps before it. */
+/** The step size as a function of the number of steps so far. */
 export type Schedule = (count: Array) => number | Array
 export type ScalarOrSchedule = number | Schedule
 
@@ -36,25 +36,25 @@ export type AddDecayedWeightsOptions = { weightDecay?: number, mask?: JsTree<boo
 export type AdamWOptions = ScaleByAdamOptions & AddDecayedWeightsOptions
 export type TraceOptions = { decay?: number, nesterov?: boolean, accumulatorDtype?: DType }
 export type SgdOptions = { momentum?: number | null, nesterov?: boolean, accumulatorDtype?: DType }
-/** Which norm: 1, 2 (also null) or the greatest absolute value. */
+/** The order of a norm: 1, 2 (also null) or infinity, the maximum of the absolute values. */
 export type NormOrd = 1 | 2 | number | 'inf' | null
 
-/** Adam: steps of first moments over the roots of second ones. */
+/** Adam: steps are first moments divided by the square roots of second moments. */
 export function adam(learningRate: ScalarOrSchedule, opts?: ScaleByAdamOptions): GradientTransformation
 
-/** Adam with weights that decay by 1e-4 of the learning rate unless weightDecay is given; mask says which ones do. */
+/** Adam with decoupled weight decay, 1e-4 times the learning rate by default; mask selects the parameters that decay. */
 export function adamw(learningRate: ScalarOrSchedule, opts?: AdamWOptions): GradientTransformation
 
-/** Adds weightDecay times the parameters, those that mask is true for; update needs the parameters. */
+/** Adds weightDecay times the parameters to the updates, where mask is true; update needs the parameters. */
 export function addDecayedWeights(opts?: AddDecayedWeightsOptions): GradientTransformation
 
-/** Parameters after updates, in the types of the parameters. */
+/** The parameters plus the updates, in the types of the parameters. */
 export function applyUpdates<Params extends JsTree<Array>>(params: Params, updates: Params): Params
 
-/** One transformation after the other. */
+/** Applies transformations one after the other. */
 export function chain(...transforms: GradientTransformation[]): GradientTransformation
 
-/** Scales updates whose norm is greater than maxNorm to it. */
+/** Scales updates down to the global norm maxNorm if theirs is greater. */
 export function clipByGlobalNorm(maxNorm: number): GradientTransformation
 
 /** Leaves updates as they are. */
@@ -63,34 +63,34 @@ export function identity(): GradientTransformation
 /** The state of transformations that have none: an empty list. */
 export function initEmptyState(params: JsTree<Array>): []
 
-/** Half of the squares of predictions - targets. */
+/** Half of the squared error: (predictions - targets)^2 / 2. */
 export function l2Loss(predictions: Array, targets?: Array): Array
 
 /** Multiplies updates by a number. */
 export function scale(stepSize: number): GradientTransformation
 
-/** The direction of Adam: moments without bias, the first one over the root of the second. */
+/** Adam's scaling: the bias-corrected first moment divided by the square root of the second one. */
 export function scaleByAdam(opts?: ScaleByAdamOptions): GradientTransformation
 
 /** Multiplies updates by the learning rate, and by -1 unless flipSign is false. */
 export function scaleByLearningRate(learningRate: ScalarOrSchedule, flipSign?: boolean): GradientTransformation
 
-/** Multiplies updates by what a function says of the number of steps before. */
+/** Multiplies updates by a function of the number of steps so far. */
 export function scaleBySchedule(stepSizeFn: Schedule): GradientTransformation
 
-/** Updates of zeros. */
+/** Replaces updates by zeros. */
 export function setToZero(): GradientTransformation
 
-/** Steps against the gradient, with momentum if it is given. */
+/** Stochastic gradient descent, with momentum if it is given. */
 export function sgd(learningRate: ScalarOrSchedule, opts?: SgdOptions): GradientTransformation
 
-/** The squares of predictions - targets. */
+/** The squared error: (predictions - targets)^2. */
 export function squaredError(predictions: Array, targets?: Array): Array
 
-/** Sums of updates that decay. */
+/** Accumulates updates with exponential decay (momentum). */
 export function trace(opts?: TraceOptions): GradientTransformation
 
-/** Moments over 1 - decay^count. */
+/** The bias correction of moments: moments / (1 - decay^count). */
 export function treeBiasCorrection<T extends JsTree<Array>>(moments: T, decay: number, count: Array): T
 
 /** The greatest element of a tree. */

@@ -1,5 +1,5 @@
 'use strict'
-/** Optimizers as transformations of gradients, as @jax-js/optax has them. index.d.ts tells what they do. */
+/** Optimizers as gradient transformations, as @jax-js/optax has them. index.d.ts tells what they do. */
 
 const { consumes, numpy: np, tree, Array: JaxArray } = require('../jax/index.js')
 const { show } = require('../arguments.js')
