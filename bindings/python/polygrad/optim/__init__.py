@@ -1,8 +1,8 @@
-"""Optimizers as transformations of gradients, with the names and meaning of optax.
+"""Optimizers as gradient transformations, with the names and meaning of optax.
 
-An optimizer is a pair of functions: init makes a state of parameters, update makes steps and the
-next state of gradients. Both are trees, and nothing is written in place, so all of it can be
-compiled by polygrad.func.jit, batched by vmap and put into lax.scan. polygrad.nn.optim has the
+An optimizer is a pair of functions: init(params) returns a state, update(grads, state, params) the
+steps and the next state. All are trees, and nothing is written in place, so an optimizer can be
+compiled by polygrad.func.jit, batched by vmap and used in lax.scan. polygrad.nn.optim has the
 other kind: objects that hold parameters and write into them, as PyTorch's and tinygrad's.
 
 >>> from polygrad import Tensor, optim
@@ -21,7 +21,7 @@ other kind: objects that hold parameters and write into them, as PyTorch's and t
 >>> round(params["w"].item(), 2), round(params["b"].item(), 2)
 (2.0, 1.0)
 
-Without jit a step computes what the one before has left, so a loop runs one program a step.
+Without jit each step first computes the lazy results of the previous one: one program per step.
 """
 
 from polygrad.optim import (

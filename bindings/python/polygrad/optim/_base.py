@@ -142,7 +142,7 @@ def identity() -> GradientTransformation:
 
 
 def set_to_zero() -> GradientTransformation:
-    """Return the transformation to zeros: nothing is learned."""
+    """Return the transformation that replaces updates by zeros."""
     return stateless(lambda updates, _: tree.zeros_like(updates))
 
 
@@ -199,7 +199,7 @@ class Step:
 
 
 def apply_updates(params: Tree, updates: Tree) -> Tree:
-    """Return parameters after updates, in the types of the parameters.
+    """Return parameters plus updates, in the types of the parameters.
 
     >>> apply_updates({"w": Tensor([1.0, 2.0])}, {"w": Tensor([0.5, 0.5])})["w"].tolist()
     [1.5, 2.5]
@@ -210,7 +210,7 @@ def apply_updates(params: Tree, updates: Tree) -> Tree:
 
 
 def incremental_update(new_tensors: Tree, old_tensors: Tree, step_size: Any) -> Tree:
-    """Return moving averages: step_size * new + (1 - step_size) * old."""
+    """Return exponential moving averages: step_size * new + (1 - step_size) * old."""
     compute(old_tensors)
     return tree.map(lambda n, o: n * step_size + o * (1.0 - step_size), new_tensors, old_tensors)
 
@@ -239,7 +239,7 @@ def safe_norm(
 
 
 def safe_root_mean_squares(x: Tensor, min_rms: Any) -> Tensor:
-    """Return the root of the mean of squares, at least min_rms, with a gradient of 0 below it."""
+    """Return the root mean square, at least min_rms, with a gradient of 0 below it."""
     least = x.square().mean().sqrt() <= min_rms
     rms = least.where(1.0, x).square().mean().sqrt()
     return least.where(array(min_rms, rms).cast(rms.dtype), rms)

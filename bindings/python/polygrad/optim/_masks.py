@@ -1,4 +1,4 @@
-"""Transformations of some parameters."""
+"""Transformations that apply to a subset of the parameters."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = [
 
 
 class MaskedState(NamedTuple):
-    """The state of the transformation of some parameters."""
+    """The state of a masked transformation."""
 
     inner_state: Tree
 
@@ -38,7 +38,7 @@ class MaskedNode(NamedTuple):
 
 
 class PartitionState(NamedTuple):
-    """The states of transformations by their labels."""
+    """The states of the transformations, by label."""
 
     inner_states: dict[Any, Tree]
 
@@ -49,7 +49,7 @@ MultiTransformState = PartitionState
 def masked(
     inner: GradientTransformation, mask: Any, *, mask_compatible_extra_args: bool = False
 ) -> GradientTransformationExtraArgs:
-    """Return a transformation of the parameters for which mask is true; other updates pass.
+    """Apply a transformation to the updates for which mask is true; others stay unchanged.
 
     mask is a tree of bools, which may be a prefix of the parameters' tree, or a function that
     makes one. With mask_compatible_extra_args, extra arguments like the updates are masked, too.
@@ -150,6 +150,6 @@ def freeze(mask: Any) -> GradientTransformation:
 def selective_transform(
     optimizer: GradientTransformation, *, freeze_mask: Any
 ) -> GradientTransformation:
-    """Return an optimizer of the parameters for which freeze_mask is false; others stay."""
+    """Return an optimizer of the parameters for which freeze_mask is false; others are frozen."""
     labels = tree.map(lambda fixed: "freeze" if fixed else "train", freeze_mask)
     return partition({"train": optimizer, "freeze": set_to_zero()}, labels)

@@ -83,7 +83,7 @@ adabelief = optimizer(
 adagrad = optimizer("adagrad", "Adagrad (Duchi et al., 2011).", r.scale_by_rss)
 adamax = optimizer(
     "adamax",
-    "Adam with the greatest gradients for second moments (Kingma and Ba, arXiv:1412.6980).",
+    "Adam with the infinity norm for second moments (Kingma and Ba, arXiv:1412.6980).",
     r.scale_by_adamax,
 )
 adamaxw = optimizer(
@@ -112,7 +112,7 @@ lamb = optimizer(
 )
 lion = optimizer(
     "lion",
-    "Lion: steps by the sign of a moment (Chen et al., arXiv:2302.06675).",
+    "Lion: steps along the sign of a moment (Chen et al., arXiv:2302.06675).",
     r.scale_by_lion,
     t.add_decayed_weights,
     without="mode smooth_beta",
@@ -120,7 +120,7 @@ lion = optimizer(
 )
 noisy_sgd = optimizer(
     "noisy_sgd",
-    "Gradient descent with noise that decays (Neelakantan et al., arXiv:1511.06807).",
+    "Gradient descent with decaying gradient noise (Neelakantan et al., arXiv:1511.06807).",
     t.add_noise,
     eta=0.01,
     gamma=0.55,
@@ -140,7 +140,7 @@ optimistic_gradient_descent = optimizer(
 radam = optimizer("radam", "Rectified Adam (Liu et al., arXiv:1908.03265).", r.scale_by_radam)
 sign_sgd = optimizer(
     "sign_sgd",
-    "Gradient descent by signs (Bernstein et al., arXiv:1802.04434).",
+    "Gradient descent with the signs of gradients (Bernstein et al., arXiv:1802.04434).",
     t.scale_by_sign,
 )
 yogi = optimizer(
@@ -199,7 +199,7 @@ def adafactor(
     factored: bool = True,
     weight_decay_mask: Any = None,
 ) -> Chain:
-    """Adafactor (Shazeer and Stern, arXiv:1804.04235): second moments as rows and columns."""
+    """Adafactor (Shazeer and Stern, arXiv:1804.04235): factored second moments."""
     steps = [
         r.scale_by_factored_rms(factored, decay_rate, decay_offset, min_dim_size_to_factor, eps)
     ]
@@ -246,7 +246,7 @@ def lars(
     momentum: Any = 0.9,
     nesterov: bool = False,
 ) -> Chain:
-    """Layer-wise adaptive rates (You, Gitman and Ginsburg, arXiv:1708.03888)."""
+    """Layer-wise adaptive rate scaling (You, Gitman and Ginsburg, arXiv:1708.03888)."""
     ratio = r.scale_by_trust_ratio(trust_coefficient=trust_coefficient, eps=eps)
     return chain(
         t.add_decayed_weights(weight_decay, weight_decay_mask),
@@ -262,7 +262,7 @@ def lbfgs(
     scale_init_precond: bool = True,
     linesearch: GradientTransformation | None = None,
 ) -> Chain:
-    """L-BFGS: steps by an approximation of the inverse Hessian.
+    """L-BFGS: steps scaled by an approximation of the inverse Hessian.
 
     linesearch is a transformation that finds the step size, such as
     scale_by_backtracking_linesearch; None uses learning_rate, or 1.
@@ -297,7 +297,7 @@ def polyak_sgd(
     eps: Any = 0.0,
     variant: str = "sps",
 ) -> Chain:
-    """Gradient descent by the value of the loss, which update takes as value=."""
+    """Gradient descent with Polyak's step size, from the loss, which update takes as value=."""
     return chain(sgd(scaling), t.scale_by_polyak(f_min, max_learning_rate, eps, variant))
 
 
@@ -312,7 +312,7 @@ def rmsprop(
     nesterov: bool = False,
     bias_correction: bool = False,
 ) -> Chain:
-    """RMSProp (Tieleman and Hinton, 2012); centered takes the variance of the gradient."""
+    """RMSProp (Tieleman and Hinton, 2012); centered divides by the standard deviation instead."""
     scale = r.scale_by_stddev if centered else r.scale_by_rms
     return chain(
         scale(decay, eps, initial_scale, eps_in_sqrt, bias_correction),
@@ -334,11 +334,11 @@ def rprop(
 
 
 def signum(learning_rate: Any, beta: Any = 0.9, accumulator_dtype: Any = None) -> Chain:
-    """Gradient descent by signs of averages (Bernstein et al., arXiv:1802.04434)."""
+    """Gradient descent with signs of moving averages (Bernstein et al., arXiv:1802.04434)."""
     average = r.ema(beta, debias=False, accumulator_dtype=accumulator_dtype)
     return chain(average, t.scale_by_sign(), t.scale_by_learning_rate(learning_rate))
 
 
 def sm3(learning_rate: Any, momentum: Any = 0.9) -> Chain:
-    """SM3 (Anil et al., arXiv:1901.11150): second moments as maxima along axes."""
+    """SM3 (Anil et al., arXiv:1901.11150): second moments stored as maxima along axes."""
     return chain(r.scale_by_sm3(momentum), t.scale(-learning_rate))

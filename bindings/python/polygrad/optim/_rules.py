@@ -185,9 +185,9 @@ scale_by_adam = rule(
     "scale_by_adam",
     s.ScaleByAdamState,
     "b1=0.9, b2=0.999, eps=1e-8, eps_root=0.0, mu_dtype=None, *, nesterov=False",
-    """Return the direction of Adam (arXiv:1412.6980).
+    """Return the scaling of Adam (arXiv:1412.6980).
 
-    First moments over the roots of second ones, without bias; with nesterov that of NAdam.
+    First moments divided by the square roots of second ones, bias-corrected; with nesterov NAdam's.
     mu_dtype is the type of the first moments.
     """,
     _MU,
@@ -197,14 +197,14 @@ scale_by_amsgrad = rule(
     s.ScaleByAmsgradState,
     "b1=0.9, b2=0.999, eps=1e-8, eps_root=0.0, mu_dtype=None, bias_correction_mu=True, "
     "bias_correction_nu=True",
-    "Return scale_by_adam with the greatest second moment so far (arXiv:1904.09237).",
+    "Return scale_by_adam with the running maximum of second moments (arXiv:1904.09237).",
     _MU,
 )
 scale_by_adamax = rule(
     "scale_by_adamax",
     s.ScaleByAdamState,
     "b1=0.9, b2=0.999, eps=1e-8",
-    "Return first moments over the greatest gradients, which decay (arXiv:1412.6980).",
+    "Return first moments divided by the decaying maximum of |g| (arXiv:1412.6980).",
 )
 scale_by_belief = rule(
     "scale_by_belief",
@@ -216,20 +216,20 @@ scale_by_yogi = rule(
     "scale_by_yogi",
     s.ScaleByAdamState,
     "b1=0.9, b2=0.999, eps=1e-3, eps_root=0.0, initial_accumulator_value=1e-6",
-    "Return scale_by_adam with second moments that change by the size of the gradient (Yogi).",
+    "Return scale_by_adam whose second moments change by at most (1 - b2) * g**2 a step (Yogi).",
     {"mu": "initial_accumulator_value", "nu": "initial_accumulator_value"},
 )
 scale_by_radam = rule(
     "scale_by_radam",
     s.ScaleByAdamState,
     "b1=0.9, b2=0.999, eps=1e-8, eps_root=0.0, threshold=5.0, *, nesterov=False",
-    "Return scale_by_adam rectified by the variance of its rate (arXiv:1908.03265).",
+    "Return scale_by_adam rectified by the variance of its adaptive rate (arXiv:1908.03265).",
 )
 scale_by_novograd = rule(
     "scale_by_novograd",
     s.ScaleByNovogradState,
     "b1=0.9, b2=0.25, eps=1e-8, eps_root=0.0, weight_decay=0.0, mu_dtype=None",
-    "Return moments of gradients over norms of layers (arXiv:1905.11286); needs parameters.",
+    "Return momentum of gradients normalized by layer (arXiv:1905.11286); needs parameters.",
     {**_MU, "nu": lambda p, _: Tensor(0, dtype=p.dtype)},
     needs=True,
 )
@@ -239,8 +239,8 @@ scale_by_lion = rule(
     "b1=0.9, b2=0.99, mu_dtype=None, *, mode='hard', smooth_beta=1.0",
     """Return the sign of a moment (Lion, arXiv:2302.06675).
 
-    With mode "smooth" it is tanh(smooth_beta * moment), with "refined" the moment itself where
-    it is less than 1; the other mode is "hard".
+    mode "hard" is the sign, "smooth" is tanh(smooth_beta * moment), and "refined" is the moment
+    itself where its absolute value is less than 1, else its sign.
     """,
     _MU,
     choices={"mode": "hard smooth refined"},
@@ -249,7 +249,7 @@ scale_by_rss = rule(
     "scale_by_rss",
     s.ScaleByRssState,
     "initial_accumulator_value=0.1, eps=1e-7",
-    "Return g over the root of the sum of all squares (Adagrad).",
+    "Return g divided by the root of the sum of all squared gradients (Adagrad).",
     {"sum_of_squares": "initial_accumulator_value"},
 )
 
@@ -267,13 +267,13 @@ def _deviation(name: str, doc: str, plain: Any, counted: Any) -> Any:
 
 scale_by_rms = _deviation(
     "scale_by_rms",
-    "Return g over the root of the average of squares.",
+    "Return g divided by the root of the exponential moving average of its square.",
     s.ScaleByRmsState,
     s.ScaleByRmsWithCountState,
 )
 scale_by_stddev = _deviation(
     "scale_by_stddev",
-    "Return g over its standard deviation, by averages that decay.",
+    "Return g divided by its standard deviation, from exponential moving averages.",
     s.ScaleByRStdDevState,
     s.ScaleByRStdDevWithCountState,
 )
@@ -281,13 +281,13 @@ scale_by_adadelta = rule(
     "scale_by_adadelta",
     s.ScaleByAdaDeltaState,
     "rho=0.9, eps=1e-6",
-    "Return g times the root of averages: of squares of updates over those of gradients.",
+    "Return g times the ratio of the root mean squares of updates and of gradients.",
 )
 scale_by_adan = rule(
     "scale_by_adan",
     s.ScaleByAdanState,
     "b1=0.98, b2=0.92, b3=0.99, eps=1e-8, eps_root=0.0",
-    "Return moments of gradients and of their changes (Adan, arXiv:2208.06677).",
+    "Return moments of gradients and of their differences (Adan, arXiv:2208.06677).",
 )
 scale_by_ademamix = rule(
     "scale_by_ademamix",
@@ -295,7 +295,7 @@ scale_by_ademamix = rule(
     "b1=0.9, b2=0.999, b3=0.9999, alpha=6.0, eps=1e-8, eps_root=0.0, mu_dtype=None",
     """Return scale_by_adam with a fast and a slow average (AdEMAMix, arXiv:2409.03137).
 
-    b3 and alpha, the decay and the weight of the slow one, are numbers or schedules.
+    b3 and alpha, the decay and the weight of the slow average, are numbers or schedules.
     """,
     {"m1": "mu_dtype", "m2": "mu_dtype", "nu": "mu_dtype"},
 )
@@ -303,15 +303,15 @@ scale_by_simplified_ademamix = rule(
     "scale_by_simplified_ademamix",
     s.ScaleBySimplifiedAdEMAMixState,
     "b1=0.99, b2=0.95, alpha=0.0, eps=1e-8, eps_root=0.0",
-    "Return sums of gradients, which decay, and alpha times the gradient (arXiv:2502.02431).",
+    "Return momentum plus alpha * g, divided as in scale_by_adam (arXiv:2502.02431).",
 )
 scale_by_rprop = rule(
     "scale_by_rprop",
     s.ScaleByRpropState,
     "learning_rate, eta_minus=0.5, eta_plus=1.2, min_step_size=1e-6, max_step_size=50.0",
-    """Return steps by the sign of the gradient, longer while it stays and shorter when it turns.
+    """Return steps along the sign of g, which grow while it stays and shrink when it changes.
 
-    An update is that of the gradient before, as in optax: the first one is 0.
+    An update is that of the previous gradient, as in optax: the first one is 0.
     """,
     {"step_sizes": "learning_rate"},
 )
@@ -319,7 +319,7 @@ scale_by_sm3 = rule(
     "scale_by_sm3",
     s.ScaleBySM3State,
     "b1=0.9, b2=1.0, eps=1e-8",
-    "Return g over roots of maxima along each axis (SM3, arXiv:1901.11150).",
+    "Return g / roots of second moments, stored as maxima along axes (SM3, arXiv:1901.11150).",
     {"mu": lambda p, _: [Tensor.zeros(size, dtype=p.dtype) for size in p.shape]},
 )
 
@@ -344,7 +344,7 @@ scale_by_factored_rms = rule(
     s.FactoredState,
     "factored=True, decay_rate=0.8, step_offset=0, min_dim_size_to_factor=128, "
     "epsilon=1e-30, decay_rate_fn=_decay_rate_pow",
-    """Return g over the root of averages of squares, kept as rows and columns (arXiv:1804.04235).
+    """Return g / root of a second moment, factored into rows and columns (arXiv:1804.04235).
 
     This saves memory for parameters with two axes of at least min_dim_size_to_factor elements.
     """,
@@ -366,7 +366,7 @@ scale_by_distance_over_gradients = rule(
     "scale_by_distance_over_gradients",
     s.ScaleByDistanceOverGradientsState,
     "reps_rel=1e-6, eps=1e-8, param_dtype=float32, global_scale=1.0",
-    "Return steps by the distance from the first parameters (DoG, arXiv:2302.12022).",
+    "Return g scaled by the distance from the initial parameters (DoG, arXiv:2302.12022).",
     {
         "max_dist": lambda p, a: (p.square().sum().sqrt() + 1) * a["reps_rel"],
         "grad_sum_of_squares": lambda p, a: Tensor.zeros(1),
@@ -379,37 +379,37 @@ scale_by_trust_ratio = rule(
     "scale_by_trust_ratio",
     s.ScaleByTrustRatioState,
     "min_norm=0.0, trust_coefficient=1.0, eps=0.0",
-    "Return updates as long as their parameters, times trust_coefficient (LARS, LAMB).",
+    "Return updates scaled to the norm of their parameter times trust_coefficient (LARS, LAMB).",
     needs=True,
 )
 trace = rule(
     "trace",
     s.TraceState,
     "decay, nesterov=False, accumulator_dtype=None",
-    "Return momentum: sums of updates that decay.",
+    "Return momentum: exponentially decaying sums of updates.",
     {"trace": "accumulator_dtype"},
 )
 ema = rule(
     "ema",
     s.EmaState,
     "decay, debias=True, accumulator_dtype=None",
-    "Return averages of updates, which decay; with debias as if they had not begun at zero.",
+    "Return exponential moving averages of updates, with debias corrected for starting at zero.",
     {"ema": "accumulator_dtype"},
 )
 scale_by_acprop = rule(
     "scale_by_acprop",
     s.ScaleByBeliefState,
     "b1=0.9, b2=0.999, eps=1e-16, eps_root=1e-16",
-    "Return g over the root of the variance before it (ACProp, arXiv:2110.05454).",
+    "Return g divided by the root of the previous step's variance (ACProp, arXiv:2110.05454).",
 )
 scale_by_adopt = rule(
     "scale_by_adopt",
     s.ScaleByAdamState,
     "b1=0.9, b2=0.9999, eps=1e-6, mu_dtype=None, *, nesterov=False, use_clipping=True, "
     "clip_value_fn=_fourth_root",
-    """Return moments of g over roots of the second moment before it (ADOPT, arXiv:2411.02853).
+    """Return moments of g / the root of the previous second moment (ADOPT, arXiv:2411.02853).
 
-    With use_clipping what is averaged is at most clip_value_fn(steps before).
+    With use_clipping the quotients are clipped to clip_value_fn(number of previous steps).
     """,
     _MU,
     given=lambda p, steps, a: (
@@ -421,7 +421,7 @@ scale_by_cocob = rule(
     "scale_by_cocob",
     s.COCOBState,
     "alpha=100, eps=1e-8",
-    "Return steps by betting on the coordinates of gradients (COCOB, arXiv:1705.07795).",
+    "Return steps by coin betting for each element of the gradient (COCOB, arXiv:1705.07795).",
     {"init_particles": lambda p, _: p, "scale": "eps"},
     needs=True,
 )
@@ -429,7 +429,7 @@ scale_by_madgrad = rule(
     "scale_by_madgrad",
     s.MadgradState,
     "learning_rate, momentum=0.9, eps=1e-6",
-    "Return steps of dual averaging over cube roots of sums of squares (arXiv:2101.11075).",
+    "Return steps of dual averaging, scaled by cube roots of sums of squares (arXiv:2101.11075).",
     {"x0": lambda p, _: p},
     needs=True,
 )

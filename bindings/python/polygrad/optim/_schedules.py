@@ -185,7 +185,7 @@ def linear_onecycle_schedule(
     div_factor: float = 25.0,
     final_div_factor: float = 1e4,
 ) -> Schedule:
-    """Return a schedule that rises to a peak, falls back, and then further (arXiv:1708.07120)."""
+    """Return a one-cycle schedule: up to a peak, back, then further down (arXiv:1708.07120)."""
     _need_steps("linear_onecycle_schedule", "transition_steps", transition_steps)
     scales = {
         int(pct_start * transition_steps): div_factor,
@@ -202,7 +202,7 @@ def cosine_onecycle_schedule(
     div_factor: float = 25.0,
     final_div_factor: float = 1e4,
 ) -> Schedule:
-    """Return a one-cycle schedule with cosine pieces, and a single fall."""
+    """Return a one-cycle schedule of two cosine pieces: up to a peak, then down."""
     _need_steps("cosine_onecycle_schedule", "transition_steps", transition_steps)
     scales = {
         int(pct_start * transition_steps): div_factor,

@@ -35,10 +35,10 @@ def state(name: str, fields: str, doc: str, defaults: tuple[Any, ...] = ()) -> A
 # Of scales by moments and norms.
 _COUNT = "The number of steps"
 _MOMENTS = f"{_COUNT}, first and second moments."
-ScaleByRssState = state("ScaleByRssState", "sum_of_squares", "The sums of squares.")
-ScaleByRmsState = state("ScaleByRmsState", "nu", "The averages of squares.")
+ScaleByRssState = state("ScaleByRssState", "sum_of_squares", "The sums of squared gradients.")
+ScaleByRmsState = state("ScaleByRmsState", "nu", "The averages of squared gradients.")
 ScaleByRmsWithCountState = state(
-    "ScaleByRmsWithCountState", "count nu", f"{_COUNT} and the averages of squares."
+    "ScaleByRmsWithCountState", "count nu", f"{_COUNT} and the averages of squared gradients."
 )
 ScaleByRStdDevState = state(
     "ScaleByRStdDevState", "mu nu", "The averages of updates and of their squares."
@@ -49,16 +49,16 @@ ScaleByRStdDevWithCountState = state(
 ScaleByAdamState = state("ScaleByAdamState", "count mu nu", _MOMENTS)
 ScaleByBeliefState = ScaleByNovogradState = ScaleByAdamState
 ScaleByAmsgradState = state(
-    "ScaleByAmsgradState", "count mu nu nu_max", f"{_MOMENTS[:-1]}, and the greatest of the latter."
+    "ScaleByAmsgradState", "count mu nu nu_max", f"{_MOMENTS[:-1]}, and maxima of second moments."
 )
 ScaleByLionState = state("ScaleByLionState", "count mu", f"{_COUNT} and first moments.")
 ScaleByAdaDeltaState = state(
-    "ScaleByAdaDeltaState", "e_g e_x", "The averages of squares of gradients and of updates."
+    "ScaleByAdaDeltaState", "e_g e_x", "The averages of squared gradients and of squared updates."
 )
 ScaleByAdanState = state(
     "ScaleByAdanState",
     "m v n g t",
-    "The moments of gradients, of differences and of both, the last gradients, the steps.",
+    "Moments of gradients, of their differences, and second ones, last gradients, number of steps.",
 )
 ScaleByRpropState = state(
     "ScaleByRpropState", "step_sizes prev_updates", "The sizes of the steps and the last updates."
@@ -70,22 +70,22 @@ ScaleByScheduleState = state("ScaleByScheduleState", "count", f"{_COUNT}.")
 ScaleByOptimisticGradientState = state(
     "ScaleByOptimisticGradientState",
     "is_initial_step previous_gradient",
-    "Whether no step was made, and the last gradients.",
+    "Whether the next step is the first one, and the last gradients.",
 )
 ScaleByDistanceOverGradientsState = state(
     "ScaleByDistanceOverGradientsState",
     "max_dist grad_sum_of_squares init_params",
-    "The greatest distances, the sums of squares and the first parameters.",
+    "The greatest distances, the sums of squared gradients and the initial parameters.",
 )
 FactoredState = state(
     "FactoredState",
     "count v_row v_col v",
-    f"{_COUNT}, and averages of squares: of rows, of columns, or of all elements.",
+    f"{_COUNT}, and second moments: factored into rows and columns, or whole.",
 )
 ScaleByLBFGSState = state(
     "ScaleByLBFGSState",
     "count params updates diff_params_memory diff_updates_memory weights_memory",
-    f"{_COUNT}, the last parameters and updates, and differences of earlier ones.",
+    f"{_COUNT}, the last parameters and updates, and the history of their differences.",
 )
 ScaleByAdemamixState = state(
     "ScaleByAdemamixState",
@@ -95,11 +95,11 @@ ScaleByAdemamixState = state(
 ScaleBySimplifiedAdEMAMixState = state(
     "ScaleBySimplifiedAdEMAMixState",
     "t m n",
-    f"{_COUNT}, sums that decay, and second moments.",
+    f"{_COUNT}, decaying sums of gradients, and second moments.",
 )
 
 # Of other transformations of gradients.
-TraceState = state("TraceState", "trace", "The sums of updates that decay.")
+TraceState = state("TraceState", "trace", "The decaying sums of updates.")
 EmaState = state("EmaState", "count ema", f"{_COUNT} and the averages of updates.")
 ApplyEvery = state(
     "ApplyEvery", "count grad_acc", "The steps since the last update, and the sum of the updates."
@@ -112,24 +112,24 @@ AdaptiveGradClipState = ClipState = ClipByGlobalNormState = NonNegativeParamsSta
 
 # Of transformations of others.
 SplitRealAndImaginaryState = state(
-    "SplitRealAndImaginaryState", "inner_state", "The state of the inner one."
+    "SplitRealAndImaginaryState", "inner_state", "The state of the inner transformation."
 )
 InjectHyperparamsState = state(
     "InjectHyperparamsState",
     "count hyperparams hyperparams_states inner_state",
-    f"{_COUNT}, the numbers of the optimizer, the counts of schedules, its state.",
+    f"{_COUNT}, the hyperparameters, the states of schedules, the optimizer's state.",
 )
 InjectStatefulHyperparamsState = InjectHyperparamsState
 WrappedScheduleState = state("WrappedScheduleState", "count", f"{_COUNT}.")
 ApplyIfFiniteState = state(
     "ApplyIfFiniteState",
     "notfinite_count last_finite total_notfinite inner_state",
-    "How many updates in a row and in all were not finite, and whether the last one was.",
+    "Counts of updates that were not finite: in a row and in all; whether the last one was finite.",
 )
 MultiStepsState = state(
     "MultiStepsState",
     "mini_step gradient_step inner_opt_state acc_grads skip_state",
-    "The numbers of small and of real steps, the state, the mean and what a skip left.",
+    "Numbers of mini-steps and steps, the optimizer's state, the mean update, the state of skips.",
     ((),),
 )
 ConditionallyTransformState = state(
@@ -145,48 +145,48 @@ ConditionallyMaskState = state(
 LookaheadState = state(
     "LookaheadState",
     "fast_state steps_since_sync",
-    "The state of the fast optimizer, and the steps since both were equal.",
+    "The state of the fast optimizer, and the steps since the last synchronization.",
 )
-SnapshotState = state("SnapshotState", "measurement", "What was measured, by its name.")
+SnapshotState = state("SnapshotState", "measurement", "The stored value, by its name.")
 MonitorState = state(
     "MonitorState",
     "measurements measure_states",
-    "What was measured, by its name, and the states of the measures.",
+    "The values of the measures, by name, and their states.",
 )
 MuonState = state(
     "MuonState",
     "count mu ns_coeffs",
-    f"{_COUNT}, the moments and the coefficients of the iteration.",
+    f"{_COUNT}, the moments and the coefficients of the Newton-Schulz iteration.",
 )
 ScheduleFreeState = state(
     "ScheduleFreeState",
     "b1 weight_sum step_count max_lr base_optimizer_state z",
-    "b1, the sum of weights, the number of steps, the greatest rate, the state, and z.",
+    "b1, the sum of weights, the number of steps, the maximal rate, the base state, and z.",
 )
 ReduceLROnPlateauState = state(
     "ReduceLROnPlateauState",
     "scale best_value plateau_count cooldown_count count avg_value",
-    "The factor of updates, the best value, and counts.",
+    "The scale of updates, the best mean loss, counters, and the mean of the current losses.",
 )
 COCOBState = state(
     "COCOBState",
     "init_particles cumulative_gradients scale subgradients reward",
-    "The first parameters, sums of gradients and of their sizes, the greatest one, and rewards.",
+    "Initial parameters, sums of gradients, maxima and sums of their absolute values, rewards.",
 )
 MadgradState = state(
     "MadgradState",
     "count grad_sum_sq s x0",
-    f"{_COUNT}, weighted sums of squares and of gradients, and the first parameters.",
+    f"{_COUNT}, weighted sums of squared gradients and of gradients, and the initial parameters.",
 )
 DoGState = state(
     "DoGState",
     "is_init_step init_params max_dist sum_sq_norm_grads",
-    "Whether no step was made, the first parameters, the greatest distance, the sum of squares.",
+    "Whether it is the first step, initial parameters, greatest distance, sum of squared norms.",
 )
 DoWGState = state(
     "DoWGState",
     "init_params weighted_sq_norm_grads estim_sq_dist",
-    "The first parameters, the weighted sum of squares, and the greatest squared distance.",
+    "The initial parameters, the weighted sum of squared norms, and the greatest squared distance.",
 )
 DifferentiallyPrivateAggregateState = state(
     "DifferentiallyPrivateAggregateState", "rng_key", "The random key."

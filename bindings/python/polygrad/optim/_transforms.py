@@ -78,7 +78,7 @@ def scale_by_param_block_norm(min_scale: Any = 1e-3) -> GradientTransformation:
 
 
 def scale_by_param_block_rms(min_scale: Any = 1e-3) -> GradientTransformation:
-    """Return updates times the roots of the mean squares of their parameters."""
+    """Return updates times the root mean squares of their parameters."""
     return _by_params(
         "scale_by_param_block_rms", lambda u, p: u * safe_root_mean_squares(p, min_scale)
     )
@@ -130,7 +130,7 @@ def scale_by_optimistic_gradient(alpha: Any = 1.0, beta: Any = 1.0) -> GradientT
 def scale_by_polyak(
     f_min: Any = 0.0, max_learning_rate: Any = 1.0, eps: Any = 0.0, variant: str = "sps"
 ) -> GradientTransformationExtraArgs:
-    """Return steps by the value of the loss, which update takes as value= (Polyak).
+    """Return Polyak's step size times updates, from the loss, which update takes as value=.
 
     With variant "sps+" values below f_min give no step.
     """
@@ -151,7 +151,7 @@ def scale_by_polyak(
 
 
 def normalize_by_update_norm(scale_factor: Any = 1.0, eps: Any = 1e-6) -> GradientTransformation:
-    """Return updates whose norm, over all parameters, is scale_factor."""
+    """Scale updates so that their norm over all parameters is scale_factor."""
 
     def update(updates: Tree, _: Tree) -> Tree:
         norm = (tree.norm(updates) + eps) / scale_factor
@@ -221,7 +221,7 @@ def scale_by_lbfgs(
 
 
 def apply_every(k: Any = 1) -> GradientTransformation:
-    """Return the sum of k updates every k steps, zeros between; see MultiSteps for means."""
+    """Return the sum of the last k updates every k steps, else zeros; see MultiSteps for means."""
 
     def update(updates: Tree, state: Tree, params: Tree = None) -> tuple[Tree, Tree]:
         place = state.count % k
@@ -233,7 +233,7 @@ def apply_every(k: Any = 1) -> GradientTransformation:
 
 
 def centralize() -> GradientTransformation:
-    """Return updates whose means along all axes but the first are 0 (arXiv:2004.01461)."""
+    """Subtract the means along all axes but the first from updates (arXiv:2004.01461)."""
 
     def one(g: Tensor, p: Any) -> Tensor:
         n = len(g.shape)
@@ -245,7 +245,7 @@ def centralize() -> GradientTransformation:
 def add_decayed_weights(weight_decay: Any = 0.0, mask: Any = None) -> GradientTransformation:
     """Add weight_decay, a number or a schedule, times the parameters to updates.
 
-    mask says for which parameters: a tree of bools, or a function from parameters to one.
+    mask selects the parameters: a tree of bools, or a function from parameters to one.
     """
     varies = callable(weight_decay)
 
@@ -331,7 +331,7 @@ def _batch(who: str, grads: Tree) -> int:
 
 
 def per_example_global_norm_clip(grads: Tree, l2_norm_clip: Any) -> tuple[Tree, Tensor]:
-    """Sum the gradients of examples, clipped to norm l2_norm_clip; also count the clipped ones.
+    """Sum per-example gradients, clipped to norm l2_norm_clip; also count the clipped ones.
 
     The examples are along the first axis.
     """
@@ -400,12 +400,12 @@ def adaptive_grad_clip(clipping: Any, eps: Any = 1e-3, axis: Any = None) -> Grad
 
 
 def keep_params_nonnegative() -> GradientTransformation:
-    """Limit updates so that parameters which are not negative stay so."""
+    """Limit updates so that nonnegative parameters stay nonnegative."""
     return _by_params("keep_params_nonnegative", lambda u, p: (p + u < 0.0).where(-p, u))
 
 
 def zero_nans() -> GradientTransformation:
-    """Replace NaN in updates by 0; the state says which updates had some."""
+    """Replace NaN in updates by 0; the state records which updates had a NaN."""
 
     def init(params: Tree) -> Tree:
         return ZeroNansState(tree.map(lambda p: Tensor(False), params))

@@ -221,7 +221,7 @@ def apply_if_finite(
 ) -> GradientTransformationExtraArgs:
     """Skip updates that are not finite.
 
-    After more than max_consecutive_errors of these in a row they are applied nevertheless.
+    After more than max_consecutive_errors of them in a row, updates are applied nevertheless.
     """
     inner = with_extra_args_support(inner)
 
@@ -244,7 +244,7 @@ def apply_if_finite(
 
 
 def skip_not_finite(updates: Tree, gradient_step: Any, params: Tree) -> tuple[Tensor, Tree]:
-    """Return whether MultiSteps skips updates that are not finite, and the count of elements."""
+    """Return whether updates have elements that are not finite, for MultiSteps, and their count."""
     counts = [(~g.isfinite()).sum() for g in tree.leaves(updates)]
     total = functools.reduce(lambda a, b: a + b, counts)
     return total > 0, {"should_skip": total > 0, "num_not_finite": total}
@@ -253,7 +253,7 @@ def skip_not_finite(updates: Tree, gradient_step: Any, params: Tree) -> tuple[Te
 def skip_large_updates(
     updates: Tree, gradient_step: Any, params: Tree, max_squared_norm: Any
 ) -> tuple[Tensor, Tree]:
-    """Return whether MultiSteps skips updates with a large norm, and the squared norm."""
+    """Return whether the squared norm of updates is too large, for MultiSteps, and that norm."""
     square = tree.norm(updates, squared=True)
     skip = ~(square < max_squared_norm)
     return skip, {"should_skip": skip, "norm_squared": square}
@@ -373,7 +373,7 @@ def conditionally_transform(
 ) -> GradientTransformationExtraArgs:
     """Apply a transformation in the steps for which a function of the step number is true.
 
-    In other steps updates pass unchanged. With forward_extra_args the function gets these, too.
+    In other steps updates stay unchanged. With forward_extra_args the function receives extra args.
     """
     make = _conditionally(ConditionallyTransformState, lambda updates: updates)
     return make(inner, should_transform_fn, forward_extra_args)
@@ -388,7 +388,7 @@ def conditionally_mask(
 
 
 def flatten(inner: GradientTransformation) -> GradientTransformationExtraArgs:
-    """Apply a transformation to all parameters concatenated to one vector."""
+    """Apply a transformation to all parameters concatenated into one vector."""
     inner = with_extra_args_support(inner)
 
     def flat(given: Tree) -> Tensor:
@@ -444,7 +444,7 @@ def lookahead(
 
 
 def snapshot(measure_name: str, measure: Callable[[Tree], Any]) -> GradientTransformation:
-    """Return a transformation that stores a function's value of the updates in its state."""
+    """Return a transformation that stores a function of the updates in its state."""
 
     def update(updates: Tree, state: Tree, params: Tree = None) -> tuple[Tree, Tree]:
         return updates, SnapshotState({measure_name: measure(updates)})

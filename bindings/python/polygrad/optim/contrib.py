@@ -211,7 +211,7 @@ def scale_by_muon(
     """Return orthogonalized moments: matrices with nearly equal singular values (Muon).
 
     ns_coeffs are three coefficients, or three for each step; preconditioning is "frobenius",
-    "spectral", "aol" or "schatten". weight_dimension_numbers says which axes form the matrices.
+    "spectral", "aol" or "schatten". weight_dimension_numbers selects the axes of the matrices.
     """
     known = ("frobenius", "spectral", "aol", "schatten")
     if preconditioning not in known:
@@ -279,8 +279,8 @@ def muon(
 ) -> GradientTransformationExtraArgs:
     """Muon for matrices (Jordan et al., 2024), AdamW for all other parameters.
 
-    muon_weight_dimension_numbers is a tree like the parameters of MuonDimensionNumbers, with None
-    for those of AdamW, or a function that makes one; unless given, parameters with two axes count.
+    muon_weight_dimension_numbers is a tree of MuonDimensionNumbers for matrices and None for other
+    parameters, or a function that makes one; by default parameters with two axes are matrices.
 
     >>> from polygrad import Tensor, optim
     >>> params = {"w": Tensor([[1.0, 0.0], [0.0, 1.0]]), "b": Tensor([1.0])}
@@ -377,10 +377,10 @@ def madgrad(
 
 
 def scale_by_dog(init_step: tuple[str, Any], eps: Any = 1e-8) -> GradientTransformation:
-    """Return steps by the distance of all parameters from the first ones (DoG, arXiv:2302.12022).
+    """Return g scaled by the distance of all parameters from the initial ones (DoG).
 
-    init_step is the first distance: ("distance", r), ("heuristic", r), which is r * (1 + norm of
-    the parameters), or ("learning_rate", the factor of the first step).
+    See arXiv:2302.12022. init_step is the first distance: ("distance", r); ("heuristic", r), which
+    is r * (1 + norm of the parameters); or ("learning_rate", the factor of the first step).
     """
     kind, value = init_step
     if kind not in ("distance", "heuristic", "learning_rate"):
@@ -421,12 +421,12 @@ def dog(
     weight_decay: Any = None,
     mask: Any = None,
 ) -> GradientTransformationExtraArgs:
-    """Gradient descent by distances, which needs no rate (Ivgi et al., arXiv:2302.12022)."""
+    """Distance over gradients (DoG), which needs no rate (Ivgi et al., arXiv:2302.12022)."""
     return _by_distance(scale_by_dog(init_step, eps), learning_rate, weight_decay, mask)
 
 
 def scale_by_dowg(init_estim_sq_dist: Any = None, eps: Any = 1e-4) -> GradientTransformation:
-    """Return steps by weighted distances from the first parameters (DoWG, arXiv:2305.16284)."""
+    """Return g scaled by distances from the initial parameters (DoWG, arXiv:2305.16284)."""
 
     def init(params: Tree) -> Tree:
         low = tree.dtype(params, "lowest")
@@ -451,7 +451,7 @@ def dowg(
     weight_decay: Any = None,
     mask: Any = None,
 ) -> GradientTransformationExtraArgs:
-    """Gradient descent by weighted distances (Khaled et al., arXiv:2305.16284)."""
+    """Distance over weighted gradients (DoWG) (Khaled et al., arXiv:2305.16284)."""
     scale = scale_by_dowg(init_estim_sq_dist, eps)
     return _by_distance(scale, learning_rate, weight_decay, mask)
 
@@ -459,10 +459,10 @@ def dowg(
 def differentially_private_aggregate(
     l2_norm_clip: Any, noise_multiplier: Any, key: Any = None, *, seed: int | None = None
 ) -> GradientTransformation:
-    """Return means of gradients of examples with limited norms, and noise (arXiv:1607.00133).
+    """Return means of clipped per-example gradients plus noise (arXiv:1607.00133).
 
-    The examples are along the first axis of updates. The noise has the deviation noise_multiplier
-    * l2_norm_clip; key is a random key (see polygrad.random) or a number to make one of.
+    The examples are along the first axis of updates. The sum of gradients gets noise of deviation
+    noise_multiplier * l2_norm_clip; key is a random key (polygrad.random) or a number to make one.
     """
     from polygrad import random
 
@@ -503,7 +503,7 @@ def dpsgd(
 
 
 def normalize() -> GradientTransformation:
-    """Return updates of norm 1, over all parameters: the ascent of sharpness-aware minimization."""
+    """Scale updates to norm 1 over all parameters: the ascent of sharpness-aware minimization."""
     return t.normalize_by_update_norm(eps=0.0)
 
 
@@ -530,7 +530,7 @@ def schedule_free(
     weight_lr_power: Any = 2.0,
     state_dtype: Any = None,
 ) -> GradientTransformationExtraArgs:
-    """Return an optimizer with averages in place of a schedule (Defazio et al., arXiv:2405.15682).
+    """Return an optimizer with averaging in place of a schedule (Defazio et al., arXiv:2405.15682).
 
     For evaluation use schedule_free_eval_params(state, params).
     """
@@ -589,7 +589,7 @@ def schedule_free_sgd(
     weight_lr_power: Any = 2.0,
     state_dtype: Any = None,
 ) -> GradientTransformationExtraArgs:
-    """Gradient descent with averages in place of a schedule: see schedule_free."""
+    """Gradient descent with averaging in place of a schedule: see schedule_free."""
     rate = _warm(learning_rate, warmup_steps)
     inner: GradientTransformation = sgd(rate)
     if weight_decay is not None:
@@ -607,7 +607,7 @@ def schedule_free_adamw(
     weight_lr_power: Any = 2.0,
     state_dtype: Any = None,
 ) -> GradientTransformationExtraArgs:
-    """AdamW with averages in place of a schedule: see schedule_free."""
+    """AdamW with averaging in place of a schedule: see schedule_free."""
     rate = _warm(learning_rate, warmup_steps)
     inner = chain(
         scale_by_rms(b2, eps, eps_in_sqrt=False, bias_correction=True),

@@ -99,7 +99,7 @@ def perceptron_loss(predictor_outputs: Any, targets: Any) -> Tensor:
 def cosine_similarity(
     predictions: Any, targets: Any, *, epsilon: Any = 0.0, axis: Any = -1, where: Any = None
 ) -> Tensor:
-    """Return the cosines of angles of vectors; squared norms count as at least epsilon."""
+    """Return the cosines of angles between vectors; squared norms are at least epsilon."""
     parts = []
     for x in (array(predictions), array(targets)):
         square = _sum(x.square(), axis, where, keepdims=True)
@@ -151,7 +151,7 @@ def _log_softmax(logits: Tensor, axis: Any, where: Any) -> Tensor:
 def softmax_cross_entropy(logits: Any, labels: Any, axis: Any = -1, where: Any = None) -> Tensor:
     """Return the cross entropy of distributions labels and softmax(logits) along an axis.
 
-    where says which elements count.
+    where selects the elements that count.
     """
     logits = _errors("softmax_cross_entropy", logits, None)
     if where is not None and len(array(where).shape) != len(logits.shape):
@@ -201,14 +201,14 @@ def softmax_cross_entropy_with_integer_labels(
 
 
 def multiclass_hinge_loss(scores: Any, labels: Any) -> Tensor:
-    """Return max over classes of score + 1 (+ 0 for the label's), minus the label's score."""
+    """Return the maximum of scores, plus 1 for all classes but the label, minus the label's."""
     scores = array(scores)
     one_hot = array(labels).one_hot(scores.shape[-1]).cast(scores.dtype)
     return (scores + 1.0 - one_hot).max(axis=-1) - (scores * one_hot).sum(axis=-1)
 
 
 def multiclass_perceptron_loss(scores: Any, labels: Any) -> Tensor:
-    """Return the margin by which the best class beats that of the label."""
+    """Return the maximum of scores minus the score of the label."""
     scores = array(scores)
     one_hot = array(labels).one_hot(scores.shape[-1]).cast(scores.dtype)
     return scores.max(axis=-1) - (scores * one_hot).sum(axis=-1)
@@ -235,7 +235,7 @@ def kl_divergence(log_predictions: Any, targets: Any, axis: Any = -1, where: Any
 def kl_divergence_with_log_targets(
     log_predictions: Any, log_targets: Any, axis: Any = -1, where: Any = None
 ) -> Tensor:
-    """Return kl_divergence of logarithms of both."""
+    """Return kl_divergence of the logarithms of both distributions."""
     log_targets = array(log_targets)
     return _sum(log_targets.exp() * (log_targets - array(log_predictions)), axis, where)
 
@@ -309,10 +309,10 @@ def ctc_loss_with_forward_probs(
     blank_id: int = 0,
     log_epsilon: float = -1e5,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Return ctc_loss, and the logarithms of the probabilities of prefixes.
+    """Return ctc_loss, and the log probabilities of all prefixes of the labels.
 
-    Those that end with a blank have the shape (time, batch, labels + 1), those that end with a
-    label (time, batch, labels).
+    For prefixes that end with a blank their shape is (time, batch, labels + 1), for prefixes that
+    end with a label (time, batch, labels).
     """
     logits, labels = _errors("ctc_loss", logits, None), array(labels)
     pads, label_pads = array(logit_paddings), array(label_paddings)
@@ -363,8 +363,8 @@ def ctc_loss(
 ) -> Tensor:
     """Return the connectionist temporal classification loss of each example (Graves, 2006).
 
-    logits are (batch, time, classes), labels (batch, labels); paddings are 1 where there is
-    nothing. Impossible alignments count as log_epsilon.
+    logits are (batch, time, classes), labels (batch, labels); paddings are 1 where an element is
+    padding. Impossible alignments have the log probability log_epsilon.
     """
     return ctc_loss_with_forward_probs(
         logits,

@@ -228,22 +228,22 @@ def batch_shape(tree: Any, shape: tuple[int, ...] = ()) -> Any:
 
 
 def clip(tree: Any, min_value: Any = None, max_value: Any = None) -> Any:
-    """Return a tree with elements between two numbers."""
+    """Return a tree with elements clipped to [min_value, max_value]."""
     return map(lambda x: np.clip(x, min_value, max_value), tree)
 
 
 def cast(tree: Any, dtype: Any) -> Any:
-    """Return a tree of another type, or as it is for None."""
+    """Return a tree converted to a type; None leaves it unchanged."""
     return tree if dtype is None else map(lambda x: x.cast(known_dtype(dtype)), tree)
 
 
 def cast_like(tree: Any, other_tree: Any) -> Any:
-    """Return a tree of the types of another one."""
+    """Return a tree converted to the types of another tree."""
     return map(lambda x, y: x.cast(y.dtype), tree, other_tree)
 
 
 def dtype(tree: Any, mixed_dtype_handler: str | None = None) -> DType:
-    """Return the type of the leaves of a tree; "lowest", "highest" or "promote" of several."""
+    """Return the type of the leaves; of several types the "lowest", "highest" or "promote"d one."""
     found: list[DType] = []
     for x in leaves(tree):
         kind = array(x).dtype
@@ -289,7 +289,7 @@ def correction(decay: Any, count: Any, kind: DType) -> Tensor:
 
 
 def bias_correction(moment: Any, decay: Any, count: Any) -> Any:
-    """Return moments over 1 - decay**count.
+    """Return moments / (1 - decay**count).
 
     >>> bias_correction(Tensor([0.19]), 0.9, Tensor(2)).numpy().round(4).tolist()
     [1.0]
@@ -320,7 +320,7 @@ def allclose(
 def get_all_with_path(state: Any, key: str, filtering: Any = None) -> list[tuple[str, Any]]:
     """Return the paths and values of all fields and entries of a name in a state.
 
-    filtering(path, value) says which ones count.
+    filtering(path, value) selects among them.
     """
     found: list[tuple[str, Any]] = []
 
@@ -336,7 +336,7 @@ def get_all_with_path(state: Any, key: str, filtering: Any = None) -> list[tuple
 
 
 def get(state: Any, key: str, default: Any = None, filtering: Any = None) -> Any:
-    """Return the value of a name at any depth of a state; several occurrences are an error.
+    """Return the value of a name at any depth of a state; it is an error if it occurs repeatedly.
 
     >>> from polygrad import optim
     >>> state = optim.inject_hyperparams(optim.adam)(0.5).init(Tensor([1.0]))
