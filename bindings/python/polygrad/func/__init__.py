@@ -1,8 +1,8 @@
-"""Functions of functions: gradients, Jacobians, tangents and batches, in any order and depth.
+"""Function transformations: gradients, Jacobians, tangents and batches, in any order and depth.
 
 A function takes and returns tensors, also in dicts, lists, tuples, named tuples and dataclasses.
-It is called once for each call of the new function, on placeholders that have no elements, and
-must be pure: it cannot read elements, call backward or write tensors that it has not made itself.
+Each call of a transformed function calls it once, on placeholders that have no elements. It
+must be pure: it cannot read elements, call backward or write tensors that it has not created.
 Tensors from outside are constants. Names are JAX's; torch.func's are there too.
 
 >>> from polygrad.func import grad, vmap
@@ -223,7 +223,7 @@ def jvp(f: Function, primals: Any, tangents: Any, has_aux: bool = False) -> Any:
 
 
 def linearize(f: Function, *primals: Any, has_aux: bool = False) -> Any:
-    """Return f of primals, and the function from tangents of primals to those of the result.
+    """Return f of primals, and its linearization, from tangents of primals to that of the result.
 
     The latter does not call f.
 
@@ -251,10 +251,10 @@ def linearize(f: Function, *primals: Any, has_aux: bool = False) -> Any:
 
 
 def vjp(f: Function, *primals: Any, has_aux: bool = False) -> Any:
-    """Return f of primals, and the function from a cotangent of the result to gradients.
+    """Return f of primals, and its pullback, from a cotangent of the result to the gradients.
 
     A cotangent is a tree like the result; the gradients are a tuple with a tree for each argument,
-    where integers have None. The function does not call f.
+    with None for integers. The pullback does not call f.
 
     >>> value, pullback = vjp(lambda x, y: x * y, Tensor(2.0), Tensor(3.0))
     >>> [g.item() for g in pullback(Tensor(1.0))]
@@ -282,7 +282,7 @@ def _pulled(who: str, derivative: int, f: Function, primals: Any, has_aux: bool 
 
 
 def linear_transpose(f: Function, *primals: Any) -> Function:
-    """Return the transpose of a linear function; its argument is a tree like f's result.
+    """Return the transpose of a linear function; it takes a cotangent, a tree like f's result.
 
     A function that is not linear is an error.
 
@@ -303,10 +303,10 @@ def vmap(
 ) -> Function:
     """Return a function that computes f for all elements of a batch at once.
 
-    in_axes says which axis of each argument is the batch axis: an integer, or None for an argument
+    in_axes gives the batch axis of each argument: an integer, or None for an argument
     that all elements share; a tuple has one entry for each argument, which may be a tree. out_axes
-    does so for the results. Keyword arguments have batch axis 0. axis_size is needed if no argument
-    has a batch axis. axis_name is a name for polygrad.lax.psum and others. in_dims and out_dims are
+    gives those of the results. Keyword arguments have batch axis 0. axis_size is needed if in_axes
+    has none; axis_name names the axis for polygrad.lax.psum and others. in_dims and out_dims are
     torch.func's names for in_axes and out_axes. Random numbers are the same for all elements.
 
     >>> x = Tensor([[1.0, 2.0], [3.0, 4.0]])
@@ -359,7 +359,7 @@ def _jacobian(
 def jacfwd(
     f: Function, argnums: Any = 0, has_aux: bool = False, holomorphic: bool = False
 ) -> Function:
-    """Return a function that computes the Jacobian of f by some arguments in forward mode.
+    """Return a function for the Jacobian of f with respect to some arguments, in forward mode.
 
     For each result it is a tree like the argument, or a tuple of trees if argnums is a tuple; each
     tensor has the shape of the result followed by that of the argument. It suits functions with
@@ -382,7 +382,7 @@ def jacrev(
 def hessian(
     f: Function, argnums: Any = 0, has_aux: bool = False, holomorphic: bool = False
 ) -> Function:
-    """Return a function that computes the second derivatives of f by some arguments.
+    """Return a function for the second derivatives of f with respect to some arguments.
 
     >>> hessian(lambda x: (x**3).sum())(Tensor([1.0, 2.0])).tolist()
     [[6.0, 0.0], [0.0, 12.0]]
@@ -391,9 +391,9 @@ def hessian(
 
 
 def hvp(f: Function, primals: Any, vectors: Any) -> Any:
-    """Return the products of the second derivatives of f, a loss, with vectors.
+    """Return the Hessian-vector product of f, a loss.
 
-    Both are tuples with a tree for each argument; the result is a tuple like them. The Hessian is
+    primals and vectors are tuples with a tree for each argument; so is the result. The Hessian is
     not computed.
 
     >>> hvp(lambda x: (x**3).sum(), (Tensor([1.0, 2.0]),), (Tensor([1.0, 1.0]),))[0].tolist()

@@ -23,7 +23,7 @@ def _names(axis_name: Any) -> list[str]:
 
 
 def psum(x: Any, axis_name: Any) -> Any:
-    """Return the sum of a tree over all elements of a batch, or of several nested batches.
+    """Return the sum of each tensor of a tree over a named batch axis, or several nested ones.
 
     >>> from polygrad.func import vmap
     >>> vmap(lambda x: x / psum(x, "i"), axis_name="i")(Tensor([1.0, 3.0])).tolist()
@@ -39,7 +39,7 @@ def psum(x: Any, axis_name: Any) -> Any:
 
 
 def axis_size(axis_name: Any) -> int:
-    """Return the number of elements of a batch."""
+    """Return the size of a named batch axis."""
     size = 1
     for name in _names(axis_name):
         size *= along("axis_size", "all_gather", name, Tensor(0)).shape[0]
@@ -47,7 +47,7 @@ def axis_size(axis_name: Any) -> int:
 
 
 def axis_index(axis_name: str) -> Tensor:
-    """Return the index of the current element in its batch.
+    """Return the index of the current element along a named batch axis.
 
     >>> from polygrad.func import vmap
     >>> vmap(lambda x: x * axis_index("i"), axis_name="i")(Tensor([1.0, 3.0])).tolist()
@@ -57,7 +57,7 @@ def axis_index(axis_name: str) -> Tensor:
 
 
 def pmean(x: Any, axis_name: Any) -> Any:
-    """Return the mean of a tree over all elements of a batch."""
+    """Return the mean of each tensor of a tree over a named batch axis."""
     count = axis_size(axis_name)
     return _mapped(lambda t: t / count, psum(x, axis_name))
 
@@ -83,17 +83,17 @@ def all_gather(x: Any, axis_name: str, *, axis: int = 0, tiled: bool = False) ->
 
 
 def pmax(x: Any, axis_name: str) -> Any:
-    """Return the greatest of each number over all elements of a batch."""
+    """Return the elementwise maximum over a named batch axis."""
     return _mapped(lambda t: along("pmax", "all_gather", axis_name, t).max(0), x)
 
 
 def pmin(x: Any, axis_name: str) -> Any:
-    """Return the least of each number over all elements of a batch."""
+    """Return the elementwise minimum over a named batch axis."""
     return _mapped(lambda t: along("pmin", "all_gather", axis_name, t).min(0), x)
 
 
 def ppermute(x: Any, axis_name: str, perm: Iterable[tuple[int, int]]) -> Any:
-    """Permute the trees of batch elements by pairs (from, to); zeros where no pair has that to."""
+    """Send trees between batch elements, by pairs (from, to); zeros where no pair has that to."""
     perm = list(perm)
     pairs = dict((to, at) for at, to in perm)
     count = axis_size(axis_name)

@@ -1,4 +1,4 @@
-"""Functions that are compiled once for each kind of arguments: see jit."""
+"""Functions that are compiled once for each signature of the arguments: see jit."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from polygrad.tensor import Tensor
 
 
 class CacheInfo(NamedTuple):
-    """Hits and misses of the cache of compiled functions, and their number."""
+    """Hits and misses of the cache of compiled programs, and the number of programs."""
 
     hits: int
     misses: int
@@ -87,7 +87,7 @@ class _Call:
 
 
 class Compiled:
-    """A function that is compiled for one kind of arguments."""
+    """A function that is compiled for one signature of the arguments."""
 
     def __init__(self, of: jit, call: _Call) -> None:
         self._of, self._key = of, call.key
@@ -153,7 +153,7 @@ class Compiled:
 
 
 class Lowered:
-    """A function that is traced for one kind of arguments."""
+    """A function that is traced for one signature of the arguments."""
 
     def __init__(self, of: jit, call: _Call) -> None:
         self._of, self._call = of, call
@@ -168,7 +168,7 @@ class Lowered:
         )
 
     def compile(self) -> Compiled:
-        """Compile it, or return what was compiled for such arguments before."""
+        """Compile the function, or return the program already compiled for such arguments."""
         return self._of._compiled(self._call)
 
 
@@ -181,12 +181,12 @@ def _with(call: _Call, tensors: tuple[Tensor, ...], f: Function) -> Any:
 
 
 class jit:
-    """A function that is compiled once for each kind of its arguments, and then only run.
+    """A function that is compiled once for each signature of its arguments, and then only run.
 
-    A kind consists of the tree of the arguments, the shapes and types of its tensors, and the
+    A signature is the tree of the arguments, the shapes and types of its tensors, and the
     values of the arguments static_argnums and static_argnames, which may be any hashable objects.
     Numbers and arrays count as tensors. Results overwrite donated arguments of their shape and
-    type: such a tensor is then the result. Transformations of a jitted function trace the original.
+    type: the donated tensor then is that result. Transformations trace the original function.
 
     >>> from polygrad.func import grad, jit
     >>> slope = jit(grad(lambda x, n: x**n), static_argnums=1)
@@ -239,7 +239,7 @@ class jit:
         return self if instance is None else functools.partial(self, instance)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Run the program for such arguments, which is compiled if there is none."""
+        """Run the program for these arguments; compile it first if there is none."""
         if expressed() or active():
             return self._f(*args, **kwargs)
         call = _Call(self, args, kwargs)
@@ -260,19 +260,19 @@ class jit:
             return program
 
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
-        """Return the function for such arguments, to compile it before it is called."""
+        """Return the function traced for such arguments, to compile it ahead of time."""
         return Lowered(self, _Call(self, args, kwargs))
 
     def cache_info(self) -> CacheInfo:
-        """Return how often a program was found and compiled, and how many there are."""
+        """Return the numbers of cache hits, of misses (compilations) and of cached programs."""
         return CacheInfo(self._hits, self._misses, len(self._programs))
 
     def cache_size(self) -> int:
-        """Return how many programs there are."""
+        """Return the number of cached programs."""
         return len(self._programs)
 
     def clear_cache(self) -> None:
-        """Forget all programs."""
+        """Drop all cached programs."""
         with self._lock:
             self._programs.clear()
             self._hits = self._misses = 0

@@ -30,7 +30,7 @@ def checkpoint(
 ) -> Any:
     """Return f, whose derivatives recompute intermediate values instead of storing them.
 
-    The arguments are stored, and what the policy says, one of checkpoint_policies: nothing else,
+    The arguments are stored and, depending on policy (see checkpoint_policies), nothing else,
     the results of matrix products and convolutions, or everything, as without checkpoint. The
     arguments static_argnums are not traced. It is a decorator, too.
 
@@ -108,7 +108,7 @@ class _Ruled:
 
 
 class custom_jvp(_Ruled):
-    """A function whose tangents a rule computes, set by defjvp; both modes use it.
+    """A function with a custom rule for its tangents, set by defjvp; both modes use it.
 
     The rule gets a tuple of primals and a tuple of tangents, and returns the result and its
     tangent, which must be linear in the tangents. Arguments nondiff_argnums are passed unchanged,
@@ -178,7 +178,7 @@ def _zeros(x: Tensor) -> Tensor:
 
 
 class custom_vjp(_Ruled):
-    """A function whose gradients two rules compute, set by defvjp.
+    """A function with custom rules for its gradients, set by defvjp.
 
     The first rule, fwd, gets the arguments and returns the result and residuals; the second, bwd,
     gets the residuals and a cotangent of the result, and returns a tuple of gradients, one for

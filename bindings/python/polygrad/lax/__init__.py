@@ -1,8 +1,8 @@
-"""Control flow and operations of XLA: with the names and meaning of jax.lax.
+"""Control flow and operations of XLA, with the names and meaning of jax.lax.
 
-Loops and branches are parts of the graph and run in the library: neither the graph nor the time to
-compile a loop grow with the number of its steps. Their functions are called once, on placeholders,
-and must be pure, as those of polygrad.func; both nest in each other in any order. Arguments and
+Loops and branches are nodes of the graph and run in the library: neither the graph nor the time to
+compile a loop grows with the number of its steps. Their functions are called once, on placeholders,
+and must be pure, as in polygrad.func; loops and transformations nest in any order. Arguments and
 results are trees of tensors. Python numbers in an initial carry take the type that a step returns.
 
 Slices, gathers and scatters with tensors as indices, reductions, windows, convolutions and sorts
@@ -298,8 +298,8 @@ def scan(
     f(carry, x) returns the next carry, a tree of the same types and shapes as init, and an output
     tree. x is the slice of xs, a tree, at one position along the first axes; outputs are stacked
     along such an axis. With reverse the steps begin at the end of xs. length is needed if xs has no
-    tensors. The loop has derivatives in both modes; reverse mode stores the carry before each step,
-    products of matrices and the like, and recomputes the rest. unroll is a hint that changes no
+    tensors. The loop has derivatives in both modes; reverse mode stores the carry before each step
+    and values that cost much to compute, and recomputes the rest. unroll is a hint that changes no
     result: the library unrolls by itself.
 
     >>> total, sums = scan(lambda c, x: (c + x, c + x), 0, Tensor([1, 2, 3]))
@@ -345,7 +345,7 @@ def while_loop(cond_fun: Function, body_fun: Function, init_val: Any) -> Any:
     """Return the value after a loop that runs while a condition holds.
 
     cond_fun(value) returns a bool of shape (), body_fun(value) the next value: a tree of the same
-    types and shapes. The number of steps is not known in advance, so there are derivatives in
+    types and shapes. The trip count is not known in advance, so there are derivatives in
     forward mode only; for reverse mode use scan or fori_loop. In vmap the loop runs until the
     condition is false for all elements; an element whose condition is false keeps its value.
 
@@ -413,9 +413,9 @@ def fori_loop(lower: Any, upper: Any, body_fun: Function, init_val: Any) -> Any:
 
 
 def map(f: Function, xs: Any, batch_size: int | None = None) -> Any:
-    """Apply f to one element after the other along the first axes of trees; stack the results.
+    """Apply f to each element of trees along their first axes, in order; stack the results.
 
-    vmap computes all elements at once. With batch_size so many elements are computed at once.
+    vmap computes all elements at once. With batch_size, that many elements are computed at once.
 
     >>> map(lambda x: x["a"] * 2, {"a": Tensor([1, 2, 3])}).tolist()
     [2, 4, 6]
@@ -444,10 +444,10 @@ def map(f: Function, xs: Any, batch_size: int | None = None) -> Any:
 
 
 def cond(pred: Any, true_fun: Function, false_fun: Function, *operands: Any) -> Any:
-    """Return true_fun or false_fun of operands; only the chosen one is computed.
+    """Apply true_fun or false_fun to operands; only the chosen one is computed.
 
     pred is a bool of shape (), or a number, where 0 is false. Both functions return trees of the
-    same types and shapes. In vmap with a pred for each element both are computed.
+    same types and shapes. In vmap with a batched pred both are computed.
 
     >>> cond(Tensor(3.0) > 2, lambda x: x + 1, lambda x: x - 1, Tensor(10)).item()
     11
@@ -462,10 +462,10 @@ def cond(pred: Any, true_fun: Function, false_fun: Function, *operands: Any) -> 
 
 
 def switch(index: Any, branches: Sequence[Function], *operands: Any) -> Any:
-    """Return one of several functions of operands; only the chosen one is computed.
+    """Apply one of several functions to operands; only the chosen one is computed.
 
     index is an integer of shape (), clamped to the valid range. All functions return trees of the
-    same types and shapes. In vmap with an index for each element all of them are computed.
+    same types and shapes. In vmap with a batched index all of them are computed.
 
     >>> double, square = lambda x: x * 2, lambda x: x * x
     >>> switch(Tensor(1), [double, square], Tensor(5)).item()

@@ -62,7 +62,7 @@ def _row(padding: Any) -> Any:
 
 
 def dynamic_slice(operand: Tensor, start_indices: Any, slice_sizes: Axes) -> Tensor:
-    """Return the slice of some sizes from start_indices on; these are clamped so that it fits.
+    """Return the slice of the given sizes from start_indices on, which are clamped so that it fits.
 
     The starts are one tensor, or a list of integers and tensors of shape ().
 
@@ -135,7 +135,7 @@ def pad(operand: Tensor, padding_value: Any, padding_config: Sequence[Axes]) -> 
 
 
 def clamp(min: Any, x: Tensor, max: Any) -> Tensor:
-    """Return x, not less than min and not greater than max.
+    """Return x clamped to [min, max].
 
     >>> clamp(0, Tensor([-1, 1, 5]), 3).tolist()
     [0, 1, 3]
@@ -144,7 +144,7 @@ def clamp(min: Any, x: Tensor, max: Any) -> Tensor:
 
 
 def select_n(which: Tensor, *cases: Tensor) -> Tensor:
-    """Select elements from several tensors: which has the number of the tensor for each element.
+    """Select elements from several tensors: `which` is the index of the tensor for each element.
 
     >>> select_n(Tensor([0, 2, 1]), *Tensor([[1, 2, 3], [4, 5, 6], [7, 8, 9]])).tolist()
     [1, 8, 6]
@@ -158,7 +158,7 @@ def iota(dtype: Any, size: int) -> Tensor:
 
 
 def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: int = 1) -> Any:
-    """Return a tensor sorted along an axis, or several sorted by the first num_keys of them.
+    """Return a tensor sorted along an axis, or several, with the first num_keys of them as keys.
 
     >>> sort((Tensor([2, 1, 2]), Tensor([6, 5, 4])), num_keys=2)[1].tolist()
     [5, 4, 6]
@@ -264,7 +264,7 @@ def conv_general_dilated(
 
 
 def conv(lhs: Tensor, rhs: Tensor, window_strides: Axes, padding: Any) -> Tensor:
-    """Return a convolution of (N, C, ...) and (O, I, ...)."""
+    """Return the convolution of lhs (N, C, ...) with rhs (O, I, ...)."""
     return conv_general_dilated(lhs, rhs, window_strides, padding)
 
 

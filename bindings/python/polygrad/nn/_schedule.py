@@ -1,4 +1,4 @@
-"""Base classes of learning rate schedules, and schedules made of functions or other schedules."""
+"""Base classes of learning rate schedules, and schedules composed of functions or others."""
 
 from __future__ import annotations
 
@@ -73,8 +73,8 @@ class LRScheduler:
 class LambdaLR(LRScheduler):
     """The rate is multiplied by lr_lambda(t) after t steps.
 
-    t is an int, but inside of compile_step and TinyJit a tensor of one element, of which
-    lr_lambda must make its result by operations of tensors.
+    t is an int; inside compile_step and TinyJit it is a tensor of one element, and
+    lr_lambda must compute its result with tensor operations.
 
     >>> from polygrad.nn import SGD, Linear, get_parameters
     >>> optimizer = SGD(get_parameters(Linear(1, 1)), lr=1.0)
@@ -160,7 +160,7 @@ class Plateau:
 
 
 class LRSchedulerGroup:
-    """Schedules, of the optimizers of a group, that step together.
+    """Schedules of the optimizers of a group, which step together.
 
     >>> from polygrad.nn import SGD, ExponentialLR, StepLR
     >>> a, b = (SGD([Tensor([1.0])], lr=1.0) for _ in range(2))

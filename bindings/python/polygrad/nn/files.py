@@ -40,8 +40,8 @@ def safe_load(fn: Source) -> dict[str, Tensor]:
 def safe_load_metadata(fn: Source) -> tuple[Tensor, int, dict[str, Any]]:
     """Return a safetensors file as a tensor of bytes, where its data begin, and its header.
 
-    The header has a dict with dtype, shape and data_offsets for each tensor, and the file's own
-    texts under "__metadata__", if it has any.
+    The header has a dict with dtype, shape and data_offsets for each tensor, and the file's
+    metadata, a dict of strings, under "__metadata__", if it has any.
 
     >>> import os, tempfile
     >>> path = os.path.join(tempfile.mkdtemp(), "model.safetensors")
@@ -65,7 +65,7 @@ def safe_save(
     metadata: Mapping[str, str] | None = None,
     max_shard_size: int | str | None = None,
 ) -> None:
-    """Write tensors, given by name, and texts about them, to a safetensors file.
+    """Write tensors, given by name, and metadata, a dict of strings, to a safetensors file.
 
     If the tensors have more bytes than max_shard_size, a number or a text as "5GB", they are
     written to shards, model-00001-of-00003.safetensors and so on for model.safetensors, with an
@@ -135,7 +135,7 @@ def ggml_data_to_tensor(t: Tensor, n: int, ggml_type: int) -> Tensor:
 
     t holds the blocks, uint8 in any shape, and ggml_type is ggml's number for the type: 0 F32, 1
     F16, 2 Q4_0, 3 Q4_1, 6 Q5_0, 7 Q5_1, 8 Q8_0, 10 Q2_K, 11 Q3_K, 12 Q4_K, 13 Q5_K, 14 Q6_K, 24
-    I8, 25 I16, 26 I32, 27 I64, 28 F64, 30 BF16, 39 MXFP4. Lazy.
+    I8, 25 I16, 26 I32, 27 I64, 28 F64, 30 BF16, 39 MXFP4. The result is lazy.
 
     >>> block = Tensor([0, 60] + [1, 2] * 16, dtype="uint8")  # the scale 1, and 32 numbers
     >>> ggml_data_to_tensor(block, 32, 8)[:4].tolist()

@@ -99,7 +99,7 @@ def load_state_dict(
     """Copy tensors (or arrays) into the tensors of the same names in a model; return these.
 
     Values are converted to the model's data types and written into its memory, so that
-    optimizers and compiled steps go on with them. With strict, each tensor of the model must be
+    optimizers and compiled steps continue with them. With strict, each tensor of the model must be
     in state_dict; unknown names there are a warning, if verbose. A tensor of shape () may stand for
     one of (1,). All is checked before the first tensor changes. consume removes each from
     state_dict after copying it; realize=False copies lazily.

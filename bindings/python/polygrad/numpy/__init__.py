@@ -2,8 +2,8 @@
 
 It has the names of the standard with its linear algebra, Fourier transforms and inspection, and
 many of NumPy. Tensor.size is a method: see docs/api.md.
-Types are promoted as the standard says, default types are float32 and int32. Nothing is computed
-until it is needed, and all works with the transformations of polygrad.func.
+Types are promoted as in the standard; default types are float32 and int32. Nothing is computed
+until it is needed, and all functions work with the transformations of polygrad.func.
 
 >>> from polygrad import numpy as np
 >>> x = np.asarray([3.0, 1.0, 2.0])
@@ -77,7 +77,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __array_namespace_info__() -> Any:
-    """Return what the namespace has: capabilities, data types, devices and defaults."""
+    """Return an object that describes the namespace: capabilities, data types, devices."""
     return info
 
 
@@ -102,7 +102,7 @@ def clip(
     a_min: Operand | None = None,
     a_max: Operand | None = None,
 ) -> Tensor:
-    """Return the elements limited to min and max, or a_min and a_max, which may be left out."""
+    """Return the elements clamped to [min, max], or [a_min, a_max]; either may be left out."""
     if (a_min is not None and min is not None) or (a_max is not None and max is not None):
         raise ArgumentError(f"{_place(a)}: a_min and min, or a_max and max, are one argument")
     return _operations.clip(a, min if a_min is None else a_min, max if a_max is None else a_max)
@@ -114,7 +114,7 @@ def clip(
 def reshape(a: Operand, shape: Sizes, order: str = "C", *, copy: Any = None) -> Tensor:
     """Return the elements in another shape, in which -1 is inferred.
 
-    They are taken and placed in row-major order, or with order "F" in column-major order.
+    They are read and written in row-major order, or with order "F" in column-major order.
     """
     a = _array(a)
     sizes = (shape,) if isinstance(shape, builtins.int) else tuple(shape)
@@ -174,7 +174,7 @@ def broadcast_arrays(*arrays: Operand) -> list[Tensor]:
 
 
 def concat(arrays: Sequence[Operand], axis: int | None = 0, *, dtype: Any = None) -> Tensor:
-    """Return arrays joined along an axis; flattened first if axis is None."""
+    """Concatenate arrays along an axis; they are flattened first if axis is None."""
     xs = _arrays(arrays)
     if axis is None:
         xs, axis = [x.flatten() for x in xs], 0
@@ -185,7 +185,7 @@ concatenate = concat
 
 
 def stack(arrays: Sequence[Operand], axis: int = 0, *, dtype: Any = None) -> Tensor:
-    """Return arrays of one shape joined along a new axis."""
+    """Stack arrays of one shape along a new axis."""
     return _cast(_operations.stack(arrays, axis), dtype)
 
 
@@ -199,30 +199,30 @@ def append(arr: Operand, values: Operand, axis: int | None = None) -> Tensor:
 
 
 def atleast_1d(x: Operand, /) -> Tensor:
-    """Return x with one axis or more."""
+    """Return x with at least one axis."""
     x = _array(x)
     return x if x.ndim else x.reshape(1)
 
 
 def atleast_2d(x: Operand, /) -> Tensor:
-    """Return x with two axes or more, new ones in front."""
+    """Return x with at least two axes; new ones come first."""
     x = atleast_1d(x)
     return x if x.ndim > 1 else x.unsqueeze(0)
 
 
 def atleast_3d(x: Operand, /) -> Tensor:
-    """Return x with three axes or more; a matrix gets a last one."""
+    """Return x with at least three axes; a matrix gets a new last axis."""
     x = atleast_2d(x)
     return x if x.ndim > 2 else x.unsqueeze(-1)
 
 
 def vstack(tup: Sequence[Operand], *, dtype: Any = None) -> Tensor:
-    """Return arrays joined along the first axis; vectors are rows."""
+    """Concatenate arrays along the first axis; vectors are rows."""
     return concat([atleast_2d(x) for x in tup], dtype=dtype)
 
 
 def hstack(tup: Sequence[Operand], *, dtype: Any = None) -> Tensor:
-    """Return arrays joined along the second axis; vectors along their only one."""
+    """Concatenate arrays along the second axis, vectors along their only axis."""
     xs = [atleast_1d(x) for x in tup]
     return concat(xs, 0 if xs and xs[0].ndim == 1 else 1, dtype=dtype)
 
@@ -231,18 +231,18 @@ row_stack = vstack
 
 
 def dstack(tup: Sequence[Operand], *, dtype: Any = None) -> Tensor:
-    """Return arrays joined along the third axis."""
+    """Concatenate arrays along the third axis."""
     return concat([atleast_3d(x) for x in tup], 2, dtype=dtype)
 
 
 def column_stack(tup: Sequence[Operand]) -> Tensor:
-    """Return vectors, and matrices, joined as columns."""
+    """Concatenate vectors, as columns, and matrices."""
     xs = [atleast_1d(x) for x in tup]
     return concat([x.unsqueeze(1) if x.ndim == 1 else x for x in xs], 1)
 
 
 def block(arrays: Any) -> Tensor:
-    """Return nested lists of arrays joined to one: the innermost along the last axis.
+    """Concatenate nested lists of arrays: the innermost lists along the last axis.
 
     >>> block([[eye(2), ones((2, 1))], [zeros((1, 2)), 7 * ones((1, 1))]]).tolist()
     [[1.0, 0.0, 1.0], [0.0, 1.0, 1.0], [0.0, 0.0, 7.0]]
@@ -268,7 +268,7 @@ def block(arrays: Any) -> Tensor:
 
 
 def split(ary: Operand, indices_or_sections: int | Sequence[int], axis: int = 0) -> list[Tensor]:
-    """Return equal parts along an axis, or the parts between positions."""
+    """Split an array along an axis into equal parts, or at positions."""
     length = _with_axes(ary, 1, "ary").size(axis)
     parts = indices_or_sections
     if isinstance(parts, builtins.int) and (parts < 1 or length % parts):
@@ -279,7 +279,7 @@ def split(ary: Operand, indices_or_sections: int | Sequence[int], axis: int = 0)
 def array_split(
     ary: Operand, indices_or_sections: int | Sequence[int], axis: int = 0
 ) -> list[Tensor]:
-    """Return parts along an axis, the first ones larger by one if they cannot be equal."""
+    """Split an array along an axis; if parts cannot be equal, the first ones are larger by one."""
     x, parts = _with_axes(ary, 1, "ary"), indices_or_sections
     length = x.size(axis)
     if isinstance(parts, builtins.int):
@@ -315,27 +315,27 @@ def repeat(
 
 
 def hsplit(ary: Operand, indices_or_sections: int | Sequence[int]) -> list[Tensor]:
-    """Return parts along the second axis; those of a vector along its only one."""
+    """Split an array along the second axis, a vector along its only axis."""
     return split(ary, indices_or_sections, 0 if _with_axes(ary, 1, "ary").ndim == 1 else 1)
 
 
 def vsplit(ary: Operand, indices_or_sections: int | Sequence[int]) -> list[Tensor]:
-    """Return parts along the first axis."""
+    """Split an array along the first axis."""
     return split(_with_axes(ary, 2, "ary"), indices_or_sections, 0)
 
 
 def dsplit(ary: Operand, indices_or_sections: int | Sequence[int]) -> list[Tensor]:
-    """Return parts along the third axis."""
+    """Split an array along the third axis."""
     return split(_with_axes(ary, 3, "ary"), indices_or_sections, 2)
 
 
 def fliplr(m: Operand) -> Tensor:
-    """Return the order of columns reversed."""
+    """Return the columns in reverse order."""
     return _operations.flip(_with_axes(m, 2, "m"), 1)
 
 
 def flipud(m: Operand) -> Tensor:
-    """Return the order of rows reversed."""
+    """Return the rows in reverse order."""
     return _operations.flip(_with_axes(m, 1, "m"), 0)
 
 
@@ -354,7 +354,7 @@ def cumulative_sum(
     *,
     include_initial: builtins.bool = False,
 ) -> Tensor:
-    """Return the sums of all elements up to each one; axis may be missing for vectors."""
+    """Return the cumulative sum along an axis, which may be left out for vectors."""
     x = _vector_unless(x, axis)
     return _operations.cumulative_sum(x, axis, dtype, include_initial=include_initial)
 
@@ -366,7 +366,7 @@ def cumulative_prod(
     *,
     include_initial: builtins.bool = False,
 ) -> Tensor:
-    """Return the products of all elements up to each one; axis may be missing for vectors."""
+    """Return the cumulative product along an axis, which may be left out for vectors."""
     x = _vector_unless(x, axis)
     return _operations.cumulative_prod(x, axis, dtype, include_initial=include_initial)
 
@@ -473,9 +473,9 @@ def piecewise(
 
 
 def choose(a: Operand, choices: Sequence[Operand], *, mode: str = "raise") -> Tensor:
-    """Return at each position the element of the choice whose number a has there.
+    """Return elements selected from choices: a has the index of the choice for each position.
 
-    mode is that of take, for numbers out of range.
+    mode is as in take, for indices out of range.
     """
     at, *xs = broadcast_arrays(a, *choices)
     if mode == "raise":
@@ -485,7 +485,7 @@ def choose(a: Operand, choices: Sequence[Operand], *, mode: str = "raise") -> Te
 
 
 def compress(condition: Operand, a: Operand, axis: int | None = None, **sized: Any) -> Tensor:
-    """Return the elements along an axis where condition is true; sized as those of flatnonzero."""
+    """Return the elements along an axis where condition is true; size is as in flatnonzero."""
     a, axis = (_array(a).flatten(), 0) if axis is None else (_array(a), axis)
     kept, n = _array(condition).flatten(), a.size(axis)
     if kept.numel() > n and not sized and kept[n:].any().item():
@@ -496,7 +496,7 @@ def compress(condition: Operand, a: Operand, axis: int | None = None, **sized: A
 def apply_along_axis(
     func1d: Callable[..., Tensor], axis: int, arr: Operand, *args: Any, **kwargs: Any
 ) -> Tensor:
-    """Return func1d of each vector along an axis; it is called once, on a batch.
+    """Apply func1d to each vector along an axis; it is called once, on a batch.
 
     args and kwargs are its further arguments.
     """
@@ -577,7 +577,7 @@ def sort(
     descending: builtins.bool = False,
     stable: builtins.bool = True,
 ) -> Tensor:
-    """Return the elements in order along an axis, or of the flattened array.
+    """Return the elements sorted along an axis, or those of the flattened array.
 
     NaN is the greatest number; complex numbers are sorted by their real, then by their imaginary
     parts. All kinds are stable.
@@ -615,7 +615,7 @@ def _flat_unless(a: Operand, axis: int | None) -> tuple[Tensor, int]:
 
 
 def trim_zeros(filt: Operand, trim: str = "fb", axis: Any = None) -> Tensor:
-    """Return an array without zeros in front ("f") and behind ("b") along axes, all by default.
+    """Return an array without leading ("f") and trailing ("b") zeros along axes, all by default.
 
     The array is computed.
     """
@@ -634,7 +634,7 @@ def trim_zeros(filt: Operand, trim: str = "fb", axis: Any = None) -> Tensor:
 
 
 def sort_complex(a: Operand) -> Tensor:
-    """Return the elements along the last axis in order, as complex numbers."""
+    """Return the elements sorted along the last axis, as complex numbers."""
     a = _array(a)
     wide = complex128 if a.dtype in (float64, complex128) else complex64
     return _operations.sort(a).cast(wide)
@@ -644,7 +644,7 @@ def sort_complex(a: Operand) -> Tensor:
 
 
 def dot(a: Operand, b: Operand) -> Tensor:
-    """Return the sum of products of the last axis of a and the last but one of b."""
+    """Return the sums of products over the last axis of a and the second last axis of b."""
     a, b = _array(a), _array(b)
     if not a.ndim or not b.ndim:
         return a * b
@@ -652,13 +652,13 @@ def dot(a: Operand, b: Operand) -> Tensor:
 
 
 def inner(a: Operand, b: Operand) -> Tensor:
-    """Return the sums of products of the last axes."""
+    """Return the sums of products over the last axes of both."""
     a, b = _array(a), _array(b)
     return _operations.tensordot(a, b, -1, -1) if a.ndim and b.ndim else a * b
 
 
 def vdot(a: Operand, b: Operand) -> Tensor:
-    """Return the sum of the products of all elements, the conjugates of those of a."""
+    """Return the inner product of all elements; those of a are conjugated."""
     return _operations.vecdot(_array(a).flatten(), _array(b).flatten())
 
 
@@ -680,7 +680,7 @@ def einsum(subscripts: str, *operands: Operand, optimize: Any = True) -> Tensor:
 
 
 def einsum_path(subscripts: str, *operands: Operand, optimize: Any = "greedy") -> Any:
-    """Return the order of products as NumPy finds it, and a text about its cost."""
+    """Return the contraction order that NumPy finds, and a text about its cost."""
     if not isinstance(subscripts, str):
         raise wrong("subscripts", subscripts, 'text such as "ij,jk->ik"')
     stand_ins = [_np.broadcast_to(_np.float32(0), x.shape) for x in _arrays(operands)]
@@ -751,14 +751,14 @@ def _positions(obj: Any, x: Tensor, axis: int | None) -> Any:
 def delete(arr: Operand, obj: Any, axis: int | None = None) -> Tensor:
     """Return the array without the elements at positions along an axis, or of the flattened array.
 
-    obj is a number, several, a slice, or a mask; those of a tensor are computed.
+    obj is a position, several, a slice, or a mask; a tensor of them is computed.
     """
     x = _with_axes(arr, 0 if axis is None else 1, "arr")
     return _operations.delete(x, _positions(obj, x, axis), axis)
 
 
 def insert(arr: Operand, obj: Any, values: Operand, axis: int | None = None) -> Tensor:
-    """Return the array with values in front of positions along an axis, or of the flattened array.
+    """Return the array with values inserted before positions along an axis or of the flat array.
 
     obj is as for delete.
     """

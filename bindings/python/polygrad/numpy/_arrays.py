@@ -17,7 +17,7 @@ _MUL = operation("mul")
 
 
 def array(x: Any, beside: Any = None) -> Tensor:
-    """Return an operand as a tensor; a number is promoted with the tensor beside it."""
+    """Return an operand as a tensor; a number is promoted with the other operand, a tensor."""
     if isinstance(x, Tensor):
         return x
     if isinstance(beside, Tensor) and isinstance(x, (bool, int, float)):

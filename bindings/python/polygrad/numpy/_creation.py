@@ -101,12 +101,12 @@ def fromiter(iter: Iterable[Any], dtype: Any, count: int = -1) -> Tensor:
 
 
 def frombuffer(buffer: Any, dtype: Any = None, count: int = -1, offset: int = 0) -> Tensor:
-    """Return the numbers in a buffer from an offset on, float32 unless dtype is given."""
+    """Return a buffer's elements from an offset on as a tensor, float32 unless dtype is given."""
     return Tensor(np.frombuffer(buffer, _kind(dtype, dtypes.float32).numpy, count, offset))
 
 
 def load(file: Any) -> Any:
-    """Return the tensor of a file of NumPy, .npy, or a dict of those of an archive, .npz."""
+    """Return the tensor in a NumPy file, .npy, or a dict of the tensors in an archive, .npz."""
     found = np.load(file, allow_pickle=False)
     if isinstance(found, np.ndarray):
         return Tensor(found)
@@ -155,7 +155,7 @@ def arange(
     *,
     device: str | None = None,
 ) -> Tensor:
-    """Return the numbers from start to stop, which is not one of them.
+    """Return the numbers from start to stop, without stop.
 
     For an integer type the step is that between the first two truncated values, as in NumPy.
     """
@@ -266,7 +266,7 @@ def geomspace(
 
 
 def empty(shape: Sizes, dtype: Any = None, *, device: str | None = None) -> Tensor:
-    """Return a tensor whose values are to be written later."""
+    """Return a tensor with unspecified values, to be written later."""
     return Tensor.empty(shape, dtype=_kind(dtype, dtypes.float32), device=device)
 
 

@@ -105,7 +105,7 @@ class Info:
     """Inspection of the namespace, as the standard has it."""
 
     def capabilities(self) -> dict[str, Any]:
-        """Return what is optional in the standard."""
+        """Return which optional features of the standard the namespace has."""
         return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 16}
 
     def default_device(self) -> str:
@@ -117,12 +117,12 @@ class Info:
         return [self.default_device()]
 
     def default_dtypes(self, *, device: str | None = None) -> dict[str, DType]:
-        """Return the types of new tensors by their kinds."""
+        """Return the default data types by kind."""
         default = {"real floating": dtypes.float32, "complex floating": dtypes.complex64}
         return {**default, "integral": dtypes.int32, "indexing": dtypes.int32}
 
     def dtypes(self, *, device: str | None = None, kind: Any = None) -> dict[str, DType]:
-        """Return the types of a kind, or of all, by their names."""
+        """Return the data types of a kind, or all of them, by name."""
         kinds = (
             ("bool", "numeric") if kind is None else kind if isinstance(kind, tuple) else (kind,)
         )

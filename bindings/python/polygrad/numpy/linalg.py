@@ -153,7 +153,7 @@ def svd(
 ) -> Any:
     """Return U, S and Vh with a = U diag(S) Vh; without compute_uv S alone.
 
-    Symmetric matrices need no algorithm of their own: hermitian changes nothing.
+    hermitian is ignored: symmetric matrices use the same algorithm.
     """
     if not compute_uv:
         return _linalg.svdvals(a)
@@ -173,7 +173,7 @@ def lstsq(a: Operand, b: Operand, rcond: float | None = None) -> tuple[Tensor, .
 def pinv(
     a: Operand, rcond: Any = None, hermitian: bool = False, *, rtol: Operand | None = None
 ) -> Tensor:
-    """Return the inverse of Moore and Penrose, (…, n, m) for matrices (…, m, n).
+    """Return the Moore-Penrose pseudoinverse, (…, n, m) for matrices (…, m, n).
 
     Singular values up to rtol, or rcond, times the greatest count as 0, by default the machine
     epsilon times the greater size. hermitian changes nothing.
@@ -200,7 +200,7 @@ def matrix_rank(
 
 
 def outer(x: Operand, y: Operand) -> Tensor:
-    """Return the products of all elements of two vectors."""
+    """Return the outer product of two vectors."""
     for name, v in (("x", x), ("y", y)):
         if array(v).ndim != 1:
             raise wrong(name, f"an array of shape {array(v).shape}", "a vector")
@@ -208,7 +208,7 @@ def outer(x: Operand, y: Operand) -> Tensor:
 
 
 def cross(x: Operand, y: Operand, axis: int = -1) -> Tensor:
-    """Return the cross product of vectors of 3 along an axis."""
+    """Return the cross product of vectors of 3 elements along an axis."""
     for name, v in (("x", array(x)), ("y", array(y))):
         if v.ndim == 0 or v.size(axis) != 3:
             raise wrong(name, f"an array of shape {v.shape}", f"3 elements along axis {axis}")
@@ -226,7 +226,7 @@ def trace(x: Operand, /, *, offset: int = 0, dtype: Any = None) -> Tensor:
 
 
 def tensordot(a: Operand, b: Operand, /, axes: Any = 2) -> Tensor:
-    """Return the sum of products over axes: a number of them, or those of both."""
+    """Return the sum of products over axes (contraction): their number, or the axes of both."""
     return _tensordot(a, b, axes) if isinstance(axes, int) else _tensordot(a, b, *axes)
 
 
@@ -240,7 +240,7 @@ def matrix_norm(x: Operand, /, *, keepdims: bool = False, ord: Any = "fro") -> T
 def norm(x: Operand, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Tensor:
     """Return the norm of vectors along an axis, of matrices along two, or of all elements.
 
-    Without an axis, a norm by its order is that of a vector or a matrix.
+    Without an axis, ord selects a vector norm for vectors, and a matrix norm for matrices.
     """
     if ord is None:
         return vector_norm(x, axis, keepdims)
