@@ -175,9 +175,9 @@
  *   Signals belong to the program: the threads of the library block them.
  *   Signal handlers are left unchanged, except that SA_ONSTACK is added, because
  *   a call may run on a small stack, and that a fault in a kernel (SIGSEGV,
- *   SIGBUS, SIGILL, SIGFPE) is reported before its handler runs. Another library written in Go may be loaded
- *   in the same process. dlclose does not unload the library: the Go runtime
- *   cannot be unloaded.
+ *   SIGBUS, SIGILL, SIGFPE) is reported before its handler runs. Another
+ *   library written in Go may be loaded in the same process. dlclose does not
+ *   unload the library: the Go runtime cannot be unloaded.
  *
  * FORK
  *   The library does not survive fork(). In the child of a process that has
