@@ -165,7 +165,7 @@ func dropout(s seed, x *uop.UOp, p float64) *uop.UOp {
 	case 1:
 		return fullLike(x, 0)
 	}
-	keep := drawn(x.Shape(), func(shape uop.Shape) *uop.UOp { return ge(paired(s, shape).uniform(shape, uop.Float32), p) })
+	keep := drawnInPairs(s, x.Shape(), func(s seed, shape uop.Shape) *uop.UOp { return ge(s.uniform(shape, uop.Float32), p) })
 	return div(where(keep, x, 0), 1-p)
 }
 
@@ -205,7 +205,7 @@ func Dropout(x *uop.UOp, p float64, seed uint64) (r *uop.UOp, err error) {
 // stream, as handed out by Stream.
 func RandSeeded(shape uop.Shape, dt *uop.DType, seed *uop.UOp) (r *uop.UOp, err error) {
 	defer guard("RandSeeded", &err)
-	return drawn(shape, func(s uop.Shape) *uop.UOp { return paired(tensorSeed(seed), s).uniform(s, dt) }), nil
+	return drawnInPairs(tensorSeed(seed), shape, func(s seed, shape uop.Shape) *uop.UOp { return s.uniform(shape, dt) }), nil
 }
 
 // RandnSeeded is Randn with a seed as in RandSeeded.
@@ -217,7 +217,7 @@ func RandnSeeded(shape uop.Shape, seed *uop.UOp) (r *uop.UOp, err error) {
 // RandIntSeeded is RandInt with a seed as in RandSeeded.
 func RandIntSeeded(shape uop.Shape, lo, hi int64, dt *uop.DType, seed *uop.UOp) (r *uop.UOp, err error) {
 	defer guard("RandIntSeeded", &err)
-	return drawn(shape, func(s uop.Shape) *uop.UOp { return integers(paired(tensorSeed(seed), s), s, lo, hi, dt) }), nil
+	return drawnInPairs(tensorSeed(seed), shape, func(s seed, shape uop.Shape) *uop.UOp { return integers(s, shape, lo, hi, dt) }), nil
 }
 
 // DropoutSeeded is Dropout with a seed as in RandSeeded.

@@ -26,8 +26,8 @@ func wideFloat(dt *uop.DType) *uop.DType {
 // uniformIn is stored: a kernel of its own computes both words of a position at once, and computing words takes longer than storing and loading the
 // numbers.
 func uniformIn(s seed, shape uop.Shape, low, high float64, dt *uop.DType) *uop.UOp {
-	return drawn(shape, func(shape uop.Shape) *uop.UOp {
-		return add(cast(mul(paired(s, shape).uniform(shape, wideFloat(dt)), high-low), dt), low)
+	return drawnInPairs(s, shape, func(s seed, shape uop.Shape) *uop.UOp {
+		return add(cast(mul(s.uniform(shape, wideFloat(dt)), high-low), dt), low)
 	})
 }
 
@@ -49,7 +49,7 @@ func UniformSeeded(shape uop.Shape, low, high float64, dt *uop.DType, seed *uop.
 	needType("dtype", dt)
 	if dt.IsInt() {
 		from, to := wholeNumber("low", low, dt), wholeNumber("high", high, dt)
-		return drawn(shape, func(s uop.Shape) *uop.UOp { return integers(paired(tensorSeed(seed), s), s, from, to, dt) }), nil
+		return drawnInPairs(tensorSeed(seed), shape, func(s seed, shape uop.Shape) *uop.UOp { return integers(s, shape, from, to, dt) }), nil
 	}
 	needFloatType(dt)
 	return uniformIn(tensorSeed(seed), shape, low, high, dt), nil

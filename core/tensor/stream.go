@@ -3,7 +3,6 @@ package tensor
 import (
 	"math"
 	"math/rand/v2"
-	"slices"
 	"sync"
 
 	"polygrad/core/uop"
@@ -57,15 +56,19 @@ type place struct {
 	stored bool
 }
 
-// paired is a seed whose words are stored in pairs, if the outermost loop of the shape has an even trip count, so that its halves are the low and the
-// high words.
-func paired(s seed, shape uop.Shape) seed {
-	first := slices.IndexFunc(shape, func(d uop.Sint) bool { return !d.IsNum(1) })
-	if p, ok := s.(place); ok && first >= 0 && shape[first].N%2 == 0 {
+// drawnInPairs is drawn by a kernel that computes both words of a position at once. The numbers of a stream are drawn as a vector of even length,
+// whose halves are of the low and of the high words; for an odd number of elements, the words of one more begin with the same ones.
+func drawnInPairs(s seed, shape uop.Shape, draw func(s seed, shape uop.Shape) *uop.UOp) *uop.UOp {
+	return ofMost(shape, func(shape uop.Shape) *uop.UOp {
+		p, ok := s.(place)
+		n := randomCount(shape)
+		if !ok || n == 0 {
+			return draw(s, shape).ContiguousOp()
+		}
 		p.stored = true
-		return p
-	}
-	return s
+		all := draw(p, uop.ShapeOf(n+n%2)).ContiguousOp()
+		return reshape(shrinkAxis(all, 0, uop.N(0), uop.N(n)), shape)
+	})
 }
 
 func (p place) graph() *uop.Graph { return p.key.Graph() }
