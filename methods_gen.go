@@ -311,30 +311,30 @@ func (t *Tensor) BitwiseOr(x any, opts ...Option) *Tensor { return t.call1(opBit
 // Options: WithReverse (false).
 func (t *Tensor) BitwiseXor(x any, opts ...Option) *Tensor { return t.call1(opBitwiseXor, opts, x) }
 
-// ShiftLeft returns x shifted to the left by y bits, for integers: 0 where y is the number of bits or more.
+// ShiftLeft returns x shifted left by y bits, for integers; 0 where y is the width of the type or more.
 // Options: WithReverse (false).
 func (t *Tensor) ShiftLeft(x any, opts ...Option) *Tensor { return t.call1(opShiftLeft, opts, x) }
 
-// ShiftRight returns x shifted to the right by y bits, for integers: x / 2^y rounded down, for y from 0 on.
+// ShiftRight returns x shifted right by y bits, for integers: x / 2^y rounded down, for y >= 0.
 // Options: WithReverse (false).
 func (t *Tensor) ShiftRight(x any, opts ...Option) *Tensor { return t.call1(opShiftRight, opts, x) }
 
-// Lt returns where x < y: bool.
+// Lt returns whether x < y, elementwise: bool.
 func (t *Tensor) Lt(x any) *Tensor { return t.call1(opLt, nil, x) }
 
-// Le returns where x <= y: bool.
+// Le returns whether x <= y, elementwise: bool.
 func (t *Tensor) Le(x any) *Tensor { return t.call1(opLe, nil, x) }
 
-// Gt returns where x > y: bool.
+// Gt returns whether x > y, elementwise: bool.
 func (t *Tensor) Gt(x any) *Tensor { return t.call1(opGt, nil, x) }
 
-// Ge returns where x >= y: bool.
+// Ge returns whether x >= y, elementwise: bool.
 func (t *Tensor) Ge(x any) *Tensor { return t.call1(opGe, nil, x) }
 
-// Eq returns where x = y: bool. NaN is equal to nothing.
+// Eq returns whether x = y, elementwise: bool. NaN is equal to nothing.
 func (t *Tensor) Eq(x any) *Tensor { return t.call1(opEq, nil, x) }
 
-// Ne returns where x and y differ: bool.
+// Ne returns whether x and y differ, elementwise: bool.
 func (t *Tensor) Ne(x any) *Tensor { return t.call1(opNe, nil, x) }
 
 // LogAddExp returns log(e^x + e^y), without overflow.
@@ -370,7 +370,7 @@ func (t *Tensor) Clamp(opts ...Option) *Tensor { return t.call1(opClamp, opts) }
 // Options: WithMin, WithMax.
 func (t *Tensor) Clip(opts ...Option) *Tensor { return t.call1(opClip, opts) }
 
-// IsClose returns where |x - other| <= atol + rtol * |other|; with equal_nan NaN is close to NaN.
+// IsClose returns whether |x - other| <= atol + rtol * |other|; with equal_nan NaN is close to NaN.
 // Options: WithRtol (1e-05), WithAtol (1e-08), WithEqualNan (false).
 func (t *Tensor) IsClose(other any, opts ...Option) *Tensor { return t.call1(opIsClose, opts, other) }
 
@@ -419,23 +419,23 @@ func (t *Tensor) Neg() *Tensor { return t.call1(opNeg, nil) }
 // Abs returns |x|.
 func (t *Tensor) Abs() *Tensor { return t.call1(opAbs, nil) }
 
-// Sign returns -1, 0 or +1; NaN stays NaN. Of complex numbers x / |x|.
+// Sign returns the sign: -1, 0 or +1, NaN for NaN; x / |x| for complex numbers.
 func (t *Tensor) Sign() *Tensor { return t.call1(opSign, nil) }
 
 // Complex returns the complex tensor of the real parts x and the imaginary parts imag: complex128 if one is float64, else complex64.
 func (t *Tensor) Complex(imag *Tensor) *Tensor { return t.call1(opComplex, nil, imag) }
 
-// Real returns the real part; real numbers are their own.
+// Real returns the real part; x itself if it is real.
 func (t *Tensor) Real() *Tensor { return t.call1(opReal, nil) }
 
 // Imag returns the imaginary part: zeros for real numbers.
 func (t *Tensor) Imag() *Tensor { return t.call1(opImag, nil) }
 
-// Conj returns the complex conjugate; real numbers are their own.
+// Conj returns the complex conjugate; x itself if it is real.
 func (t *Tensor) Conj() *Tensor { return t.call1(opConj, nil) }
 
-// Angle returns the angle of complex numbers with the positive real axis, in [-pi, pi].
-// That of real numbers is 0, or pi below 0.
+// Angle returns the phase angle of complex numbers, in [-pi, pi].
+// For real numbers it is 0, or pi if they are negative.
 func (t *Tensor) Angle() *Tensor { return t.call1(opAngle, nil) }
 
 // Sin returns the sine.
@@ -483,7 +483,7 @@ func (t *Tensor) Floor() *Tensor { return t.call1(opFloor, nil) }
 // Trunc returns x rounded towards zero.
 func (t *Tensor) Trunc() *Tensor { return t.call1(opTrunc, nil) }
 
-// Round returns x rounded to the nearest integer, halves to the even one.
+// Round returns x rounded to the nearest integer, ties to even.
 func (t *Tensor) Round() *Tensor { return t.call1(opRound, nil) }
 
 // Erf returns the error function 2/sqrt(pi) * integral of e^(-t^2) from 0 to x.
@@ -495,7 +495,7 @@ func (t *Tensor) Erfc() *Tensor { return t.call1(opErfc, nil) }
 // Erfinv returns the inverse of erf, for -1 < x < 1.
 func (t *Tensor) Erfinv() *Tensor { return t.call1(opErfinv, nil) }
 
-// Ndtri returns the quantile of the standard normal distribution, for 0 < x < 1.
+// Ndtri returns the quantile function of the standard normal distribution, for 0 < x < 1.
 func (t *Tensor) Ndtri() *Tensor { return t.call1(opNdtri, nil) }
 
 // Logit returns log(x / (1 - x)), the inverse of sigmoid, for 0 < x < 1.
@@ -507,17 +507,17 @@ func (t *Tensor) Lgamma() *Tensor { return t.call1(opLgamma, nil) }
 // Digamma returns the derivative of the logarithm of gamma(x).
 func (t *Tensor) Digamma() *Tensor { return t.call1(opDigamma, nil) }
 
-// IsNaN returns where x is NaN: bool.
+// IsNaN returns whether x is NaN, elementwise: bool.
 func (t *Tensor) IsNaN() *Tensor { return t.call1(opIsNaN, nil) }
 
-// IsInf returns where x is infinite: bool. detect_positive and detect_negative select the signs.
+// IsInf returns whether x is infinite: bool. detect_positive and detect_negative select the signs.
 // Options: WithDetectPositive (true), WithDetectNegative (true).
 func (t *Tensor) IsInf(opts ...Option) *Tensor { return t.call1(opIsInf, opts) }
 
-// IsFinite returns where x is neither infinite nor NaN: bool.
+// IsFinite returns whether x is neither infinite nor NaN, elementwise: bool.
 func (t *Tensor) IsFinite() *Tensor { return t.call1(opIsFinite, nil) }
 
-// LogicalNot returns where x is 0: bool.
+// LogicalNot returns whether x is 0, elementwise: bool.
 func (t *Tensor) LogicalNot() *Tensor { return t.call1(opLogicalNot, nil) }
 
 // BitwiseNot returns bitwise not x, for integers and bools.
@@ -586,7 +586,7 @@ func (t *Tensor) Softplus(opts ...Option) *Tensor { return t.call1(opSoftplus, o
 // Options: WithMinVal (-1), WithMaxVal (1).
 func (t *Tensor) HardTanh(opts ...Option) *Tensor { return t.call1(opHardTanh, opts) }
 
-// Dropout returns x with elements 0 with probability p, others divided by 1 - p, in training.
+// Dropout returns x with elements zeroed with probability p, others times 1/(1-p), in training.
 // Options: WithP (0.5).
 func (t *Tensor) Dropout(opts ...Option) *Tensor { return t.call1(opDropout, opts) }
 
@@ -622,10 +622,10 @@ func (t *Tensor) Long() *Tensor { return t.call1(opLong, nil) }
 // Bool returns cast("bool").
 func (t *Tensor) Bool() *Tensor { return t.call1(opBool, nil) }
 
-// Contiguous returns the tensor, stored in memory of its own instead of being fused with its users.
+// Contiguous returns the tensor, stored in a buffer of its own instead of being fused into its consumers.
 func (t *Tensor) Contiguous() *Tensor { return t.call1(opContiguous, nil) }
 
-// ContiguousBackward returns the tensor; the gradient that flows to it is stored in memory of its own.
+// ContiguousBackward returns the tensor unchanged; its gradient is stored in a buffer of its own.
 func (t *Tensor) ContiguousBackward() *Tensor { return t.call1(opContiguousBackward, nil) }
 
 // Reductions
@@ -708,26 +708,26 @@ func (t *Tensor) LogSoftmax(opts ...Option) *Tensor { return t.call1(opLogSoftma
 
 // Scans and sorting
 
-// CumSum returns the running sum along an axis.
+// CumSum returns the cumulative sum along an axis: element i is the sum of all elements up to i.
 // Options: WithAxis (0).
 func (t *Tensor) CumSum(opts ...Option) *Tensor { return t.call1(opCumSum, opts) }
 
-// CumProd returns the running product along an axis.
+// CumProd returns the cumulative product along an axis: element i is the product of all elements up to i.
 // Options: WithAxis (0).
 func (t *Tensor) CumProd(opts ...Option) *Tensor { return t.call1(opCumProd, opts) }
 
-// LogCumSumExp returns log of the running sum of e^x along an axis, without overflow.
+// LogCumSumExp returns log(cumsum(e^x)) along an axis, without overflow.
 // Options: WithAxis (0).
 func (t *Tensor) LogCumSumExp(opts ...Option) *Tensor { return t.call1(opLogCumSumExp, opts) }
 
-// CumMax returns the running maximum along an axis, and the index of its first occurrence.
+// CumMax returns the cumulative maximum along an axis, and the index of its first occurrence.
 // Options: WithAxis (0).
 func (t *Tensor) CumMax(opts ...Option) (*Tensor, *Tensor) {
 	r := t.call(opCumMax, opts)
 	return r[0], r[1]
 }
 
-// CumMin returns the running minimum along an axis, and the index of its first occurrence.
+// CumMin returns the cumulative minimum along an axis, and the index of its first occurrence.
 // Options: WithAxis (0).
 func (t *Tensor) CumMin(opts ...Option) (*Tensor, *Tensor) {
 	r := t.call(opCumMin, opts)
@@ -752,9 +752,9 @@ func (t *Tensor) TopK(k int, opts ...Option) (*Tensor, *Tensor) {
 	return r[0], r[1]
 }
 
-// SearchSorted returns the indices, int32, at which values keep the last axis of x sorted if they are inserted there.
-// Equal elements come after the index, or before it with right. x is a vector, or has the shape of values except for the last axis. NaN counts as the
-// greatest number.
+// SearchSorted returns the indices, int32, where inserting values keeps the last axis of x sorted.
+// An index is that of the first equal element, or with right the one behind the last. x is a vector, or has the shape of values except for the last
+// axis. NaN counts as the greatest number.
 // Options: WithRight (false).
 func (t *Tensor) SearchSorted(values *Tensor, opts ...Option) *Tensor {
 	return t.call1(opSearchSorted, opts, values)
@@ -763,8 +763,8 @@ func (t *Tensor) SearchSorted(values *Tensor, opts ...Option) *Tensor {
 // IsIn returns whether each element is one of values: bool. NaN is equal to none.
 func (t *Tensor) IsIn(values *Tensor) *Tensor { return t.call1(opIsIn, nil, values) }
 
-// Unique returns the distinct elements of the flattened tensor in ascending order, the index of each element in them, and their counts.
-// All NaN are one element. The tensor is computed at once.
+// Unique returns the distinct elements of the flattened tensor in ascending order, the index of each element among them, and their counts.
+// All NaN count as one element. The tensor is computed at once.
 func (t *Tensor) Unique() (*Tensor, *Tensor, *Tensor) {
 	r := t.call(opUnique, nil)
 	return r[0], r[1], r[2]
@@ -929,7 +929,8 @@ func (t *Tensor) Scatter(dim int, index *Tensor, src any, opts ...Option) *Tenso
 	return t.call1(opScatter, opts, dim, index, src)
 }
 
-// ScatterReduce returns scatter that combines all values for one element by reduce; with include_self also the element of x.
+// ScatterReduce returns scatter with all values for one element combined by reduce.
+// With include_self they are combined with the element of x, too.
 // An index out of bounds is an error if it is already computed. In a lazy tensor it writes nothing.
 // Options: WithIncludeSelf (true).
 func (t *Tensor) ScatterReduce(dim int, index *Tensor, src any, reduce string, opts ...Option) *Tensor {
@@ -939,7 +940,7 @@ func (t *Tensor) ScatterReduce(dim int, index *Tensor, src any, reduce string, o
 // MaskedSelect returns the elements where mask is true, as a vector. The mask is computed at once.
 func (t *Tensor) MaskedSelect(mask *Tensor) *Tensor { return t.call1(opMaskedSelect, nil, mask) }
 
-// NonZero returns the indices of the elements that are not 0, one element a row. The tensor is computed at once.
+// NonZero returns the indices of the elements that are not 0, one row for each element. The tensor is computed at once.
 func (t *Tensor) NonZero() *Tensor { return t.call1(opNonZero, nil) }
 
 // OneHot returns class numbers as rows of num_classes elements: 1 at the index of the class, 0 elsewhere.
@@ -970,7 +971,7 @@ func (t *Tensor) Linear(weight *Tensor, opts ...Option) *Tensor {
 	return t.call1(opLinear, opts, weight)
 }
 
-// Einsum returns sums of products by a formula such as "ij,jk->ik".
+// Einsum returns the Einstein summation of tensors by a formula such as "ij,jk->ik".
 // The tensors are converted to dtype first, if given.
 // Options: WithDType.
 func Einsum(xs []*Tensor, formula string, opts ...Option) *Tensor {
@@ -993,7 +994,7 @@ func (t *Tensor) ScaledDotProductAttention(key *Tensor, value *Tensor, opts ...O
 func (t *Tensor) Cdist(x2 *Tensor, opts ...Option) *Tensor { return t.call1(opCdist, opts, x2) }
 
 // Cholesky returns the lower, or upper, Cholesky factor of symmetric or Hermitian positive definite matrices.
-// The shape is that of x (…, n, n). Only the triangle of the factor is read of x; the gradient is that of a symmetric or Hermitian matrix, as in JAX and PyTorch. Elements of the factors of other matrices are NaN.
+// The shape is that of x (…, n, n). Only the lower triangle of x is read, or the upper one with upper; the gradient is that of a symmetric or Hermitian matrix, as in JAX and PyTorch. Factors of matrices that are not positive definite contain NaN.
 // Options: WithUpper (false).
 func (t *Tensor) Cholesky(opts ...Option) *Tensor { return t.call1(opCholesky, opts) }
 
@@ -1021,15 +1022,15 @@ func (t *Tensor) SLogDet() (*Tensor, *Tensor) {
 	return r[0], r[1]
 }
 
-// QR returns orthogonal or unitary q and upper triangular r with q @ r = x.
-// Of matrices (…, m, n), q is (…, m, m) and r (…, m, n).
+// QR returns the QR decomposition x = q @ r: q is orthogonal or unitary, r is upper triangular.
+// For matrices (…, m, n), q is (…, m, m) and r (…, m, n).
 func (t *Tensor) QR() (*Tensor, *Tensor) {
 	r := t.call(opQR, nil)
 	return r[0], r[1]
 }
 
-// SVD returns u, s and vt with u @ diag(s) @ vt = x; s is in descending order.
-// Of matrices (…, m, n) with k = min(m, n), s is (…, k). u is (…, m, m) and vt (…, n, n), without full_matrices (…, m, k) and (…, k, n).
+// SVD returns the singular value decomposition x = u @ diag(s) @ vt; s is in descending order.
+// For matrices (…, m, n) with k = min(m, n), s is (…, k). u is (…, m, m) and vt (…, n, n), or without full_matrices (…, m, k) and (…, k, n).
 // Options: WithFullMatrices (true).
 func (t *Tensor) SVD(opts ...Option) (*Tensor, *Tensor, *Tensor) {
 	r := t.call(opSVD, opts)
@@ -1037,7 +1038,7 @@ func (t *Tensor) SVD(opts ...Option) (*Tensor, *Tensor, *Tensor) {
 }
 
 // Eigh returns the eigenvalues (…, n) in ascending order, and the eigenvectors as columns (…, n, n).
-// Matrices (…, n, n) are symmetric or Hermitian; the triangle that upper does not name is not read.
+// Matrices (…, n, n) are symmetric or Hermitian: only the lower triangle is read, or the upper one with upper.
 // Options: WithUpper (false).
 func (t *Tensor) Eigh(opts ...Option) (*Tensor, *Tensor) {
 	r := t.call(opEigh, opts)
@@ -1045,8 +1046,8 @@ func (t *Tensor) Eigh(opts ...Option) (*Tensor, *Tensor) {
 }
 
 // LeastSquares returns the least squares solution of x @ y = b, the residuals, the rank and the singular values.
-// Singular values up to rcond times the greatest one count as 0. Unless rcond is given, x and the rank are those of QR with pivots, of which diagonal
-// elements up to the machine epsilon times the greater size and the first one count as 0; s is computed only where it is used.
+// Singular values up to rcond times the greatest one count as 0. Unless rcond is given, the solution and the rank come from QR with column pivoting,
+// where diagonal elements of r up to max(m, n) times the machine epsilon times the first one count as 0; s is computed only where it is used.
 // Options: WithRcond.
 func (t *Tensor) LeastSquares(b *Tensor, opts ...Option) (*Tensor, *Tensor, *Tensor, *Tensor) {
 	r := t.call(opLeastSquares, opts, b)

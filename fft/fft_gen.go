@@ -2,17 +2,17 @@
 
 // Package fft has fourier transforms, as numpy.fft has them.
 //
-// A transform of n elements is X[k] = sum of x[j] e^(-2 pi i j k/n). Spectra are complex tensors: complex64, or complex128 where the operand is
-// float64 or complex128. Any length is possible: products of prime factors up to 61 take Stockham's passes, others the transform by chirps of
-// Bluestein. norm says what divides: "backward" the inverse by n, "forward" the transform by n, "ortho" both by the root of n. All have derivatives
-// and batches. The relative error is about 2e-7 for a million elements, 2e-16 in complex128; by chirps it is 4 times as much.
-// Lengths are numbers: an axis whose size is a variable is refused, as a plan depends on the factors of the length.
+// The transform of n elements is X[k] = sum of x[j] e^(-2 pi i j k/n). Spectra are complex tensors: complex64, or complex128 where the operand is
+// float64 or complex128. Any length is possible: lengths whose prime factors are at most 61 use the Stockham algorithm, others Bluestein's chirp
+// algorithm. norm says which direction is scaled: "backward" divides the inverse by n, "forward" the transform by n, "ortho" both by sqrt(n). All
+// functions have derivatives and batching rules. The relative error is about 2e-7 for a million elements, 2e-16 in complex128; with Bluestein's algorithm
+// it is 4 times as large. Lengths are numbers: an axis whose size is a variable is an error, because the plan depends on the factors of the length.
 package fft
 
 import "polygrad"
 
-// Fft returns the transform along an axis, complex.
-// It has n elements: shorter axes are padded with zeros, longer ones cut.
+// Fft returns the Fourier transform along an axis, complex.
+// n is its length, by default that of the axis: a shorter axis is padded with zeros, a longer one is truncated.
 // Options: WithN, WithAxis (-1), WithNorm (backward).
 func Fft(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("fft.fft", []any{a}, opts...)[0]
@@ -24,33 +24,33 @@ func Ifft(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("fft.ifft", []any{a}, opts...)[0]
 }
 
-// Rfft returns the first n/2 + 1 elements of the transform of real numbers.
-// The others are their conjugates.
+// Rfft returns the first n/2 + 1 elements of the Fourier transform of real numbers.
+// The others are complex conjugates of these.
 // Options: WithN, WithAxis (-1), WithNorm (backward).
 func Rfft(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("fft.rfft", []any{a}, opts...)[0]
 }
 
-// Irfft returns the inverse of rfft, n real numbers, by default 2 (elements - 1).
+// Irfft returns the inverse of rfft: n real numbers; n is by default 2 (m - 1) for an axis of m elements.
 // Options: WithN, WithAxis (-1), WithNorm (backward).
 func Irfft(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("fft.irfft", []any{a}, opts...)[0]
 }
 
-// Hfft returns the transform, n real numbers, of a signal whose other half is conjugate.
-// n is by default 2 (elements - 1).
+// Hfft returns the Fourier transform, n real numbers, of a Hermitian signal given by its first half.
+// n is by default 2 (m - 1) for an axis of m elements.
 // Options: WithN, WithAxis (-1), WithNorm (backward).
 func Hfft(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("fft.hfft", []any{a}, opts...)[0]
 }
 
-// Ihfft returns the inverse of hfft: the first n/2 + 1 elements.
+// Ihfft returns the inverse of hfft: the first n/2 + 1 elements of the signal.
 // Options: WithN, WithAxis (-1), WithNorm (backward).
 func Ihfft(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("fft.ihfft", []any{a}, opts...)[0]
 }
 
-// Fft2 returns fft along two axes, by default the last, of lengths s.
+// Fft2 returns the fft along two axes, by default the last two; s are the lengths.
 // Options: WithS, WithAxes, WithNorm (backward).
 func Fft2(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("fft.fft2", []any{a}, opts...)[0]
@@ -62,19 +62,19 @@ func Ifft2(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("fft.ifft2", []any{a}, opts...)[0]
 }
 
-// Rfft2 returns rfft along the last of two axes, by default the last of x, and fft along the other.
+// Rfft2 returns the rfft along the second of two axes, by default the last two, and fft along the first.
 // Options: WithS, WithAxes, WithNorm (backward).
 func Rfft2(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("fft.rfft2", []any{a}, opts...)[0]
 }
 
-// Irfft2 returns the inverse of rfft2, of lengths s.
+// Irfft2 returns the inverse of rfft2; s are the lengths of the result.
 // Options: WithS, WithAxes, WithNorm (backward).
 func Irfft2(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("fft.irfft2", []any{a}, opts...)[0]
 }
 
-// Fftn returns fft along axes, all unless given, of lengths s.
+// Fftn returns the fft along axes, all unless given; s are the lengths.
 // Options: WithS, WithAxes, WithNorm (backward).
 func Fftn(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("fft.fftn", []any{a}, opts...)[0]
@@ -86,27 +86,27 @@ func Ifftn(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("fft.ifftn", []any{a}, opts...)[0]
 }
 
-// Rfftn returns rfft along the last of the axes, and fft along the others.
+// Rfftn returns the rfft along the last of the axes, and the fft along the others.
 // Options: WithS, WithAxes, WithNorm (backward).
 func Rfftn(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("fft.rfftn", []any{a}, opts...)[0]
 }
 
-// Irfftn returns the inverse of rfftn, of lengths s.
+// Irfftn returns the inverse of rfftn; s are the lengths of the result.
 // Options: WithS, WithAxes, WithNorm (backward).
 func Irfftn(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("fft.irfftn", []any{a}, opts...)[0]
 }
 
-// Fftconvolve returns the convolution along axes, all unless given, by transforms, as scipy.signal has it.
-// With "full" it has n + m - 1 elements along them, with "same" the middle n, with "valid" those that no edge has a part in.
-// Other axes are equal, or 1.
+// Fftconvolve returns the convolution along axes, all unless given, by Fourier transforms, as in scipy.signal.
+// mode "full" gives all n + m - 1 elements along each axis, "same" the middle n, "valid" those that do not depend on padding at the edges.
+// Sizes along other axes are equal, or 1.
 // Options: WithMode (full), WithAxes.
 func Fftconvolve(x *polygrad.Tensor, y *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("fft.fftconvolve", []any{x, y}, opts...)[0]
 }
 
-// Fftshift returns x with the frequency 0 moved from the start of axes, all unless given, to the middle.
+// Fftshift returns x with the frequency 0 moved from the start to the middle of axes, all unless given.
 // Options: WithAxes.
 func Fftshift(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("fft.fftshift", []any{x}, opts...)[0]

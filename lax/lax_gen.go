@@ -2,101 +2,108 @@
 
 // Package lax has operations of XLA, as jax.lax has them.
 //
-// Slices, gathers and scatters at places that are tensors, reductions, windows, convolutions and products in full generality, sorting by several keys.
-// Types and shapes are not converted. Slices that do not fit are moved inside, windows of gathers and scatters that reach outside are dropped.
+// Slices, gathers and scatters at computed indices, reductions, sliding windows, general convolutions and dot products, sorting by several keys.
+// Operands are not broadcast, and their types are not promoted. Start indices of slices are clamped so that the slice is in bounds; windows of gathers and
+// scatters that are out of bounds are dropped.
 package lax
 
 import "polygrad"
 
-// DynamicSlice returns the part of x of some sizes from start_indices on.
-// These are a tensor of one integer for each axis. Starts are moved to where the part fits.
+// DynamicSlice returns the slice of x of slice_sizes elements that begins at start_indices.
+// start_indices is a tensor of one integer for each axis; they are clamped so that the slice is in bounds.
 func DynamicSlice(x *polygrad.Tensor, startIndices *polygrad.Tensor, sliceSizes []int) *polygrad.Tensor {
 	return call("lax.dynamic_slice", []any{x, startIndices, sliceSizes})[0]
 }
 
-// DynamicSliceInDim returns the part of x of a size along an axis from start_index on.
-// It is moved to where the part fits.
+// DynamicSliceInDim returns the slice of slice_size elements along an axis that begins at start_index.
+// start_index is clamped so that the slice is in bounds.
 // Options: WithAxis (0).
 func DynamicSliceInDim(x *polygrad.Tensor, startIndex any, sliceSize int, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("lax.dynamic_slice_in_dim", []any{x, startIndex, sliceSize}, opts...)[0]
 }
 
-// DynamicIndexInDim returns the part of x at an index along an axis, which is left out without keepdims.
+// DynamicIndexInDim returns the slice of x at an index along an axis, which is removed without keepdims.
 // Options: WithAxis (0), WithKeepdims (true).
 func DynamicIndexInDim(x *polygrad.Tensor, index any, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("lax.dynamic_index_in_dim", []any{x, index}, opts...)[0]
 }
 
-// DynamicUpdateSlice returns x with the part from start_indices on replaced by update.
-// Starts are moved to where it fits.
+// DynamicUpdateSlice returns x with the slice that begins at start_indices replaced by update.
+// start_indices are clamped so that update is in bounds.
 func DynamicUpdateSlice(x *polygrad.Tensor, update *polygrad.Tensor, startIndices *polygrad.Tensor) *polygrad.Tensor {
 	return call("lax.dynamic_update_slice", []any{x, update, startIndices})[0]
 }
 
-// DynamicUpdateSliceInDim returns x with the part from start_index on along an axis replaced by update.
-// update has all of the other axes.
+// DynamicUpdateSliceInDim returns x with the slice along an axis that begins at start_index replaced by update.
+// Along the other axes update has the sizes of x.
 func DynamicUpdateSliceInDim(x *polygrad.Tensor, update *polygrad.Tensor, startIndex any, axis int) *polygrad.Tensor {
 	return call("lax.dynamic_update_slice_in_dim", []any{x, update, startIndex, axis})[0]
 }
 
-// DynamicUpdateIndexInDim returns x with the part at an index along an axis replaced by update.
+// DynamicUpdateIndexInDim returns x with the slice at an index along an axis replaced by update.
 // update may lack that axis.
 func DynamicUpdateIndexInDim(x *polygrad.Tensor, update *polygrad.Tensor, index any, axis int) *polygrad.Tensor {
 	return call("lax.dynamic_update_index_in_dim", []any{x, update, index, axis})[0]
 }
 
-// Gather returns windows of x with slice_sizes at start_indices.
-// The last axis of start_indices has a number for each axis in start_index_map. offset_dims are the axes of the result that are axes of windows: all of
-// x but collapsed_slice_dims, of size 1, and operand_batching_dims, which go along with start_indices_batching_dims. Windows that reach outside
-// are fill_value, by default NaN, the least signed or the greatest unsigned integer, or with clip moved inside.
+// Gather returns windows of x, slice_sizes large, that begin at start_indices.
+// The last axis of start_indices holds the start of a window: an index for each axis of x in start_index_map. offset_dims are the axes of the result that
+// run over a window: those of x except collapsed_slice_dims, of size 1, and operand_batching_dims, which pair up with start_indices_batching_dims.
+// Windows out of bounds are filled with fill_value, by default NaN, the least integer of a signed and the greatest of an unsigned type, or with mode
+// "clip" moved inside.
 // Options: WithOperandBatchingDims, WithStartIndicesBatchingDims, WithMode (fill), WithFillValue.
 func Gather(x *polygrad.Tensor, startIndices *polygrad.Tensor, offsetDims []int, collapsedSliceDims []int, startIndexMap []int, sliceSizes []int, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("lax.gather", []any{x, startIndices, offsetDims, collapsedSliceDims, startIndexMap, sliceSizes}, opts...)[0]
 }
 
-// Scatter returns x with windows replaced by those of updates.
-// Of several values for one element the last stays.
-// The last axis of scatter_indices has a number for each axis in scatter_dims_to_operand_dims. update_window_dims are the axes of updates that are axes
-// of windows: all of x but inserted_window_dims and operand_batching_dims. Windows that reach outside are dropped, or with clip moved inside.
+// Scatter returns x with the windows at scatter_indices replaced by those of updates.
+// Of several values for one element the last is written.
+// The last axis of scatter_indices holds the start of a window: an index for each axis of x in scatter_dims_to_operand_dims. update_window_dims are the
+// axes of updates that run over a window: those of x except inserted_window_dims, of size 1, and operand_batching_dims, which pair up with
+// scatter_indices_batching_dims. Windows out of bounds are dropped, or with mode "clip" moved inside.
 // Options: WithOperandBatchingDims, WithScatterIndicesBatchingDims, WithMode (fill).
 func Scatter(x *polygrad.Tensor, scatterIndices *polygrad.Tensor, updates *polygrad.Tensor, updateWindowDims []int, insertedWindowDims []int, scatterDimsToOperandDims []int, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("lax.scatter", []any{x, scatterIndices, updates, updateWindowDims, insertedWindowDims, scatterDimsToOperandDims}, opts...)[0]
 }
 
-// ScatterAdd returns x with windows of updates added.
-// The last axis of scatter_indices has a number for each axis in scatter_dims_to_operand_dims. update_window_dims are the axes of updates that are axes
-// of windows: all of x but inserted_window_dims and operand_batching_dims. Windows that reach outside are dropped, or with clip moved inside.
+// ScatterAdd returns x with the windows of updates added at scatter_indices.
+// The last axis of scatter_indices holds the start of a window: an index for each axis of x in scatter_dims_to_operand_dims. update_window_dims are the
+// axes of updates that run over a window: those of x except inserted_window_dims, of size 1, and operand_batching_dims, which pair up with
+// scatter_indices_batching_dims. Windows out of bounds are dropped, or with mode "clip" moved inside.
 // Options: WithOperandBatchingDims, WithScatterIndicesBatchingDims, WithMode (fill).
 func ScatterAdd(x *polygrad.Tensor, scatterIndices *polygrad.Tensor, updates *polygrad.Tensor, updateWindowDims []int, insertedWindowDims []int, scatterDimsToOperandDims []int, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("lax.scatter_add", []any{x, scatterIndices, updates, updateWindowDims, insertedWindowDims, scatterDimsToOperandDims}, opts...)[0]
 }
 
-// ScatterMul returns x multiplied by windows of updates.
-// The last axis of scatter_indices has a number for each axis in scatter_dims_to_operand_dims. update_window_dims are the axes of updates that are axes
-// of windows: all of x but inserted_window_dims and operand_batching_dims. Windows that reach outside are dropped, or with clip moved inside.
+// ScatterMul returns x multiplied by the windows of updates at scatter_indices.
+// The last axis of scatter_indices holds the start of a window: an index for each axis of x in scatter_dims_to_operand_dims. update_window_dims are the
+// axes of updates that run over a window: those of x except inserted_window_dims, of size 1, and operand_batching_dims, which pair up with
+// scatter_indices_batching_dims. Windows out of bounds are dropped, or with mode "clip" moved inside.
 // Options: WithOperandBatchingDims, WithScatterIndicesBatchingDims, WithMode (fill).
 func ScatterMul(x *polygrad.Tensor, scatterIndices *polygrad.Tensor, updates *polygrad.Tensor, updateWindowDims []int, insertedWindowDims []int, scatterDimsToOperandDims []int, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("lax.scatter_mul", []any{x, scatterIndices, updates, updateWindowDims, insertedWindowDims, scatterDimsToOperandDims}, opts...)[0]
 }
 
-// ScatterMin returns the least of the elements of x and those of windows of updates.
-// The last axis of scatter_indices has a number for each axis in scatter_dims_to_operand_dims. update_window_dims are the axes of updates that are axes
-// of windows: all of x but inserted_window_dims and operand_batching_dims. Windows that reach outside are dropped, or with clip moved inside.
+// ScatterMin returns the minimum of x and the windows of updates at scatter_indices.
+// The last axis of scatter_indices holds the start of a window: an index for each axis of x in scatter_dims_to_operand_dims. update_window_dims are the
+// axes of updates that run over a window: those of x except inserted_window_dims, of size 1, and operand_batching_dims, which pair up with
+// scatter_indices_batching_dims. Windows out of bounds are dropped, or with mode "clip" moved inside.
 // Options: WithOperandBatchingDims, WithScatterIndicesBatchingDims, WithMode (fill).
 func ScatterMin(x *polygrad.Tensor, scatterIndices *polygrad.Tensor, updates *polygrad.Tensor, updateWindowDims []int, insertedWindowDims []int, scatterDimsToOperandDims []int, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("lax.scatter_min", []any{x, scatterIndices, updates, updateWindowDims, insertedWindowDims, scatterDimsToOperandDims}, opts...)[0]
 }
 
-// ScatterMax returns the greatest of the elements of x and those of windows of updates.
-// The last axis of scatter_indices has a number for each axis in scatter_dims_to_operand_dims. update_window_dims are the axes of updates that are axes
-// of windows: all of x but inserted_window_dims and operand_batching_dims. Windows that reach outside are dropped, or with clip moved inside.
+// ScatterMax returns the maximum of x and the windows of updates at scatter_indices.
+// The last axis of scatter_indices holds the start of a window: an index for each axis of x in scatter_dims_to_operand_dims. update_window_dims are the
+// axes of updates that run over a window: those of x except inserted_window_dims, of size 1, and operand_batching_dims, which pair up with
+// scatter_indices_batching_dims. Windows out of bounds are dropped, or with mode "clip" moved inside.
 // Options: WithOperandBatchingDims, WithScatterIndicesBatchingDims, WithMode (fill).
 func ScatterMax(x *polygrad.Tensor, scatterIndices *polygrad.Tensor, updates *polygrad.Tensor, updateWindowDims []int, insertedWindowDims []int, scatterDimsToOperandDims []int, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("lax.scatter_max", []any{x, scatterIndices, updates, updateWindowDims, insertedWindowDims, scatterDimsToOperandDims}, opts...)[0]
 }
 
-// Pad returns x with a value before, behind and between the elements of each axis.
-// Negative numbers before and behind take elements away.
+// Pad returns x with padding_value added before, after and between the elements of each axis.
+// low, high and interior are the numbers of added elements; negative low and high remove elements.
 // Options: WithHigh, WithInterior.
 func Pad(x *polygrad.Tensor, paddingValue any, low []int, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("lax.pad", []any{x, paddingValue, low}, opts...)[0]
@@ -107,18 +114,18 @@ func Rev(x *polygrad.Tensor, dimensions []int) *polygrad.Tensor {
 	return call("lax.rev", []any{x, dimensions})[0]
 }
 
-// SelectN returns the elements of one of several tensors, as a first one says.
-// It is of the tensor behind it whose number the first has: a bool, or an integer. The first has the shape of the others, or ().
+// SelectN returns elements chosen from several tensors, the cases, by the first tensor.
+// The first tensor holds for each element the number of a case, counted from 0, or a bool for two cases. Its shape is that of the cases, or ().
 func SelectN(xs []*polygrad.Tensor) *polygrad.Tensor { return call("lax.select_n", each(xs))[0] }
 
-// Clamp returns x, not less than min and not greater than max.
-// These are numbers, or tensors of its shape or ().
+// Clamp returns x limited to [min, max].
+// min and max are numbers, or tensors of shape () or of that of x.
 func Clamp(x *polygrad.Tensor, min any, max any) *polygrad.Tensor {
 	return call("lax.clamp", []any{x, min, max})[0]
 }
 
-// Reduce returns the elements along axes, and init, combined by an operation.
-// The operations and, or and xor are of bits.
+// Reduce returns the reduction of x along axes by an operation, beginning with init.
+// The operations and, or and xor are bitwise.
 // Options: WithDimensions.
 func Reduce(x *polygrad.Tensor, init any, computation string, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("lax.reduce", []any{x, init, computation}, opts...)[0]
@@ -134,147 +141,148 @@ func ReduceProd(x *polygrad.Tensor, axes []int) *polygrad.Tensor {
 	return call("lax.reduce_prod", []any{x, axes})[0]
 }
 
-// ReduceMax returns the greatest elements along axes; of no elements the least of the type.
+// ReduceMax returns the maximum along axes; without elements, the least value of the type.
 func ReduceMax(x *polygrad.Tensor, axes []int) *polygrad.Tensor {
 	return call("lax.reduce_max", []any{x, axes})[0]
 }
 
-// ReduceMin returns the least elements along axes; of no elements the greatest of the type.
+// ReduceMin returns the minimum along axes; without elements, the greatest value of the type.
 func ReduceMin(x *polygrad.Tensor, axes []int) *polygrad.Tensor {
 	return call("lax.reduce_min", []any{x, axes})[0]
 }
 
-// ReduceAnd returns the bits that all elements along axes have, or whether all are true.
+// ReduceAnd returns the bitwise and of the elements along axes; for bools, whether all are true.
 func ReduceAnd(x *polygrad.Tensor, axes []int) *polygrad.Tensor {
 	return call("lax.reduce_and", []any{x, axes})[0]
 }
 
-// ReduceOr returns the bits that any element along axes has, or whether any is true.
+// ReduceOr returns the bitwise or of the elements along axes; for bools, whether any is true.
 func ReduceOr(x *polygrad.Tensor, axes []int) *polygrad.Tensor {
 	return call("lax.reduce_or", []any{x, axes})[0]
 }
 
-// ReduceXor returns the bits that an odd number of elements along axes has.
+// ReduceXor returns the bitwise exclusive or of the elements along axes.
 func ReduceXor(x *polygrad.Tensor, axes []int) *polygrad.Tensor {
 	return call("lax.reduce_xor", []any{x, axes})[0]
 }
 
-// ArgMax returns the position of the greatest element along an axis; the first of several.
+// ArgMax returns the index of the maximum along an axis; the first if there are several.
 // Options: WithIndexDType (int).
 func ArgMax(x *polygrad.Tensor, axis int, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("lax.argmax", []any{x, axis}, opts...)[0]
 }
 
-// ArgMin returns the position of the least element along an axis; the first of several.
+// ArgMin returns the index of the minimum along an axis; the first if there are several.
 // Options: WithIndexDType (int).
 func ArgMin(x *polygrad.Tensor, axis int, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("lax.argmin", []any{x, axis}, opts...)[0]
 }
 
-// ReduceWindow returns the elements of each window over all axes, and init, combined by an operation.
-// There is padding around x, two numbers for each axis, "SAME" or "VALID", and by base_dilation between elements, which does not count. The elements of a
-// window are window_dilation apart. Of several greatest elements of a window all share the gradient.
+// ReduceWindow returns the reduction of each window over all axes by an operation, beginning with init.
+// padding is two numbers for each axis, "SAME" or "VALID"; base_dilation - 1 elements of padding are put between the elements of x. Padding does not count.
+// The elements of a window are window_dilation apart. If several elements of a window are the greatest, they share the gradient.
 // Options: WithWindowStrides, WithPadding (VALID), WithBaseDilation, WithWindowDilation.
 func ReduceWindow(x *polygrad.Tensor, init any, computation string, windowDimensions []int, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("lax.reduce_window", []any{x, init, computation, windowDimensions}, opts...)[0]
 }
 
-// SlidingWindows returns all windows of x: the axes of their places, then those of their elements.
-// Windows are those of reduce_window.
+// SlidingWindows returns all windows of x: first the axes of window positions, then those of the elements of a window.
+// The windows are those of reduce_window.
 // Options: WithWindowStrides, WithPadding (VALID), WithBaseDilation, WithWindowDilation.
 func SlidingWindows(x *polygrad.Tensor, paddingValue any, windowDimensions []int, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("lax.sliding_windows", []any{x, paddingValue, windowDimensions}, opts...)[0]
 }
 
-// SelectAndScatterAdd returns zeros in the shape of x, with each element of source added to one of its window.
-// That is the greatest element of the window of x (ge), or the least (le); the first of several.
+// SelectAndScatterAdd returns zeros of the shape of x, with each element of source added at one element of its window.
+// select "ge" selects the greatest element of the window of x, "le" the least; the first if there are several.
 // Options: WithWindowStrides, WithPadding (VALID).
 func SelectAndScatterAdd(x *polygrad.Tensor, source *polygrad.Tensor, select_ string, windowDimensions []int, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("lax.select_and_scatter_add", []any{x, source, select_, windowDimensions}, opts...)[0]
 }
 
-// ConvGeneralDilated returns the convolution of x and rhs.
-// Between elements of x are lhs_dilation - 1 zeros, elements of rhs are rhs_dilation apart. There are groups of features or of the batch.
-// padding has two numbers for each spatial axis, or is "SAME" or "VALID". A spec has a letter for each axis: N the batch, C the features, O and I
-// those of rhs, and others for spatial axes, as in "NHWC"; NC…, OI… and NC… unless given.
+// ConvGeneralDilated returns the convolution of x and rhs over any number of axes.
+// lhs_dilation - 1 zeros are put between the elements of x; the elements of rhs are rhs_dilation apart. Features, or the batch, may be divided into groups.
+// padding has two numbers for each spatial axis, or is "SAME" or "VALID". lhs_spec, rhs_spec and out_spec name the axes of x, rhs and the result by one letter
+// each: N the batch, C the features, O and I the output and input features of rhs, others the spatial axes, as in "NHWC"; by default NC…, OI… and NC….
 // Options: WithPadding (VALID), WithLhsDilation, WithRhsDilation, WithLhsSpec, WithRhsSpec, WithOutSpec, WithFeatureGroupCount (1), WithBatchGroupCount (1), WithPreferredElementType.
 func ConvGeneralDilated(x *polygrad.Tensor, rhs *polygrad.Tensor, windowStrides []int, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("lax.conv_general_dilated", []any{x, rhs, windowStrides}, opts...)[0]
 }
 
-// ConvTranspose returns the convolution with rhs of x dilated by strides.
-// It has the size of what a convolution of these strides came from. With transpose_kernel it is that convolution's transpose.
-// padding has two numbers for each spatial axis, or is "SAME" or "VALID". A spec has a letter for each axis: N the batch, C the features, O and I
-// those of rhs, and others for spatial axes, as in "NHWC"; NC…, OI… and NC… unless given.
+// ConvTranspose returns the transposed convolution of x, with strides - 1 zeros between its elements, and rhs.
+// The result has the size of the input of a convolution with these strides that gives x. With transpose_kernel rhs is the kernel of that convolution.
+// padding has two numbers for each spatial axis, or is "SAME" or "VALID". lhs_spec, rhs_spec and out_spec name the axes of x, rhs and the result by one letter
+// each: N the batch, C the features, O and I the output and input features of rhs, others the spatial axes, as in "NHWC"; by default NC…, OI… and NC….
 // Options: WithPadding (VALID), WithRhsDilation, WithLhsSpec, WithRhsSpec, WithOutSpec, WithTransposeKernel (false), WithPreferredElementType.
 func ConvTranspose(x *polygrad.Tensor, rhs *polygrad.Tensor, strides []int, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("lax.conv_transpose", []any{x, rhs, strides}, opts...)[0]
 }
 
-// DotGeneral returns the sums of products of x and rhs over contracting axes, for each pair of batch axes.
-// The result has the batch axes, then the others of x, then those of rhs.
+// DotGeneral returns the products of x and rhs summed over contracting axes, for each element of the batch axes.
+// The result has the batch axes, then the remaining axes of x, then those of rhs.
 // Options: WithLhsBatchDims, WithRhsBatchDims, WithPreferredElementType.
 func DotGeneral(x *polygrad.Tensor, rhs *polygrad.Tensor, lhsContractingDims []int, rhsContractingDims []int, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("lax.dot_general", []any{x, rhs, lhsContractingDims, rhsContractingDims}, opts...)[0]
 }
 
-// Sort returns tensors of one shape sorted along an axis by the first of them, or by the first num_keys.
-// By each of these where the earlier ones are equal. Equal elements keep their order; NaN is the greatest number.
+// Sort returns tensors of one shape sorted together along an axis; the first num_keys of them are the keys.
+// Where keys are equal, the next key decides. Equal elements keep their order; NaN is the greatest number.
 // Options: WithDimension (-1), WithNumKeys (1).
 func Sort(xs []*polygrad.Tensor, opts ...polygrad.Option) []*polygrad.Tensor {
 	return call("lax.sort", each(xs), opts...)
 }
 
-// TopK returns the k greatest elements along an axis, and their positions.
+// TopK returns the k greatest elements along an axis, and their indices.
 // Options: WithAxis (-1).
 func TopK(x *polygrad.Tensor, k int, opts ...polygrad.Option) (*polygrad.Tensor, *polygrad.Tensor) {
 	r := call("lax.top_k", []any{x, k}, opts...)
 	return r[0], r[1]
 }
 
-// CumSum returns the sums of all elements up to each one along an axis, from its end with reverse.
+// CumSum returns the cumulative sum along an axis; with reverse, from its end.
 // Options: WithAxis (0), WithReverse (false).
 func CumSum(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("lax.cumsum", []any{x}, opts...)[0]
 }
 
-// CumProd returns the products of all elements up to each one along an axis, from its end with reverse.
+// CumProd returns the cumulative product along an axis; with reverse, from its end.
 // Options: WithAxis (0), WithReverse (false).
 func CumProd(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("lax.cumprod", []any{x}, opts...)[0]
 }
 
-// CumMax returns the greatest of all elements up to each one along an axis, from its end with reverse.
+// CumMax returns the cumulative maximum along an axis; with reverse, from its end.
 // Options: WithAxis (0), WithReverse (false).
 func CumMax(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("lax.cummax", []any{x}, opts...)[0]
 }
 
-// CumMin returns the least of all elements up to each one along an axis, from its end with reverse.
+// CumMin returns the cumulative minimum along an axis; with reverse, from its end.
 // Options: WithAxis (0), WithReverse (false).
 func CumMin(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("lax.cummin", []any{x}, opts...)[0]
 }
 
-// Cumlogsumexp returns log(sum(exp(x))) of all elements up to each one along an axis, from its end with reverse.
+// Cumlogsumexp returns log(cumsum(exp(x))), without overflow, along an axis; with reverse, from its end.
 // Options: WithAxis (0), WithReverse (false).
 func Cumlogsumexp(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("lax.cumlogsumexp", []any{x}, opts...)[0]
 }
 
-// ReducePrecision returns x rounded to numbers with so many bits of exponent and mantissa, half to even.
-// Beyond them it is infinite or 0.
+// ReducePrecision returns x rounded to a floating format of exponent_bits and mantissa_bits, ties to even.
+// Numbers too large for the format become infinite, numbers too small 0.
 func ReducePrecision(x *polygrad.Tensor, exponentBits int, mantissaBits int) *polygrad.Tensor {
 	return call("lax.reduce_precision", []any{x, exponentBits, mantissaBits})[0]
 }
 
-// BitcastConvertType returns the bits of x as another type.
-// To a smaller type there is a new last axis of parts, the lowest bits first; to a greater one the last axis, of parts, becomes one element.
+// BitcastConvertType returns the bits of x read as another type.
+// For a smaller type, a new last axis holds the parts of each element, the lowest bits first; for a larger type, the last axis holds the parts of one
+// element and disappears.
 func BitcastConvertType(x *polygrad.Tensor, newDType polygrad.DType) *polygrad.Tensor {
 	return call("lax.bitcast_convert_type", []any{x, newDType})[0]
 }
 
-// BroadcastedIota returns the numbers from 0 on along an axis of a shape, the same along the others.
+// BroadcastedIota returns the numbers 0, 1, 2, … along one axis of a shape, repeated along the others.
 func BroadcastedIota(elementType polygrad.DType, shape []int, dimension int) *polygrad.Tensor {
 	return call("lax.broadcasted_iota", []any{elementType, shape, dimension})[0]
 }

@@ -2,20 +2,20 @@
 
 // Package linalg has linear algebra, as numpy.linalg and scipy.linalg have it.
 //
-// Matrices are the last two axes, and other axes stacks of them. Integers are converted to float32. All have derivatives and batches, but for those
-// whose results are counts.
+// Matrices are the last two axes; leading axes are batch axes. Integers are converted to float32. All functions have derivatives and batching rules,
+// except those whose results are counts.
 package linalg
 
 import "polygrad"
 
-// Cholesky returns the lower triangular factor L of symmetric or Hermitian positive definite a = L L^H.
+// Cholesky returns the lower Cholesky factor L of symmetric or Hermitian positive definite a = L L^H.
 // With upper it is U of a = U^H U. Only that triangle of a is read; the gradient is that of a symmetric or Hermitian matrix.
 // Options: WithUpper (false).
 func Cholesky(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("linalg.cholesky", []any{a}, opts...)[0]
 }
 
-// ChoSolve returns the solution x of a x = b from the factor c of cholesky of a (…, n, n).
+// ChoSolve returns the solution x of a x = b, given the Cholesky factor c of a (…, n, n).
 // b has the shape (n), (…, n) or (…, n, k).
 // Options: WithLower (true).
 func ChoSolve(c *polygrad.Tensor, b *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
@@ -42,8 +42,8 @@ func SLogDet(a *polygrad.Tensor) (*polygrad.Tensor, *polygrad.Tensor) {
 // Inv returns the inverse of square matrices (…, n, n); infinite or NaN where they are singular.
 func Inv(a *polygrad.Tensor) *polygrad.Tensor { return call("linalg.inv", []any{a})[0] }
 
-// Pinv returns the inverse of Moore and Penrose.
-// Singular values up to rtol times the greatest count as 0, by default the machine epsilon times the greater size.
+// Pinv returns the Moore-Penrose pseudo-inverse.
+// Singular values up to rtol times the greatest count as 0; rtol is max(m, n) times the machine epsilon unless given.
 // Options: WithRtol.
 func Pinv(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("linalg.pinv", []any{a}, opts...)[0]
@@ -56,37 +56,37 @@ func Solve(a *polygrad.Tensor, b *polygrad.Tensor) *polygrad.Tensor {
 }
 
 // LeastSquares returns the least squares solution x of a x = b, residuals, rank and singular values.
-// They are those of Tensor's lstsq.
+// The results are those of Tensor's lstsq.
 // Options: WithRcond.
 func LeastSquares(a *polygrad.Tensor, b *polygrad.Tensor, opts ...polygrad.Option) (*polygrad.Tensor, *polygrad.Tensor, *polygrad.Tensor, *polygrad.Tensor) {
 	r := call("linalg.lstsq", []any{a, b}, opts...)
 	return r[0], r[1], r[2], r[3]
 }
 
-// Tensorsolve returns x with tensordot(a, x) = b over the axes of x, the last of a.
-// axes are those of a that come last, behind the others.
+// Tensorsolve returns the solution x of tensordot(a, x) = b, summed over all axes of x.
+// These are the last axes of a. axes are axes of a that are moved behind the others first.
 // Options: WithAxes.
 func Tensorsolve(a *polygrad.Tensor, b *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("linalg.tensorsolve", []any{a, b}, opts...)[0]
 }
 
-// Tensorinv returns the inverse of a as a function of tensors.
-// The first ind axes of a are those of its result.
+// Tensorinv returns the inverse of the linear map x -> tensordot(a, x), summed over all axes of x.
+// The first ind axes of a are those of the result of the map, the others those of x.
 // Options: WithInd (2).
 func Tensorinv(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("linalg.tensorinv", []any{a}, opts...)[0]
 }
 
-// QR returns orthogonal or unitary q and upper triangular r with a = q r.
-// Of matrices (…, m, n), q is (…, m, k) and r (…, k, n) with k = min(m, n), or k = m with "complete".
+// QR returns the QR decomposition a = q r: q is orthogonal or unitary, r is upper triangular.
+// For matrices (…, m, n), q is (…, m, k) and r (…, k, n) with k = min(m, n), or k = m with "complete".
 // Options: WithMode (reduced).
 func QR(a *polygrad.Tensor, opts ...polygrad.Option) (*polygrad.Tensor, *polygrad.Tensor) {
 	r := call("linalg.qr", []any{a}, opts...)
 	return r[0], r[1]
 }
 
-// SVD returns u, s and vh with a = u diag(s) vh; s is in descending order.
-// Of matrices (…, m, n) with k = min(m, n), s is (…, k). u is (…, m, m) and vh (…, n, n), without full_matrices (…, m, k) and (…, k, n).
+// SVD returns the singular value decomposition a = u diag(s) vh; s is in descending order.
+// For matrices (…, m, n) with k = min(m, n), s is (…, k). u is (…, m, m) and vh (…, n, n), or without full_matrices (…, m, k) and (…, k, n).
 // Options: WithFullMatrices (true).
 func SVD(a *polygrad.Tensor, opts ...polygrad.Option) (*polygrad.Tensor, *polygrad.Tensor, *polygrad.Tensor) {
 	r := call("linalg.svd", []any{a}, opts...)
@@ -97,7 +97,7 @@ func SVD(a *polygrad.Tensor, opts ...polygrad.Option) (*polygrad.Tensor, *polygr
 func Svdvals(x *polygrad.Tensor) *polygrad.Tensor { return call("linalg.svdvals", []any{x})[0] }
 
 // Eigh returns the eigenvalues (…, n) in ascending order, and the eigenvectors as columns (…, n, n).
-// Matrices (…, n, n) are symmetric or Hermitian; the triangle that upper does not name is not read.
+// Matrices (…, n, n) are symmetric or Hermitian: only the lower triangle is read, or the upper one with upper.
 // Options: WithUpper (false).
 func Eigh(a *polygrad.Tensor, opts ...polygrad.Option) (*polygrad.Tensor, *polygrad.Tensor) {
 	r := call("linalg.eigh", []any{a}, opts...)
@@ -111,7 +111,8 @@ func Eigvalsh(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 }
 
 // Eig returns the complex eigenvalues of square matrices, in any order, and the eigenvectors as columns.
-// Vectors have length 1, and their greatest element is positive. Derivatives of vectors hold for functions that do not depend on their phases.
+// Eigenvectors have length 1, and their element of greatest magnitude is real and positive. Derivatives of eigenvectors hold for functions that do not
+// depend on their phases.
 func Eig(a *polygrad.Tensor) (*polygrad.Tensor, *polygrad.Tensor) {
 	r := call("linalg.eig", []any{a})
 	return r[0], r[1]
@@ -120,22 +121,22 @@ func Eig(a *polygrad.Tensor) (*polygrad.Tensor, *polygrad.Tensor) {
 // Eigvals returns the complex eigenvalues (…, n) of square matrices (…, n, n), in no particular order.
 func Eigvals(a *polygrad.Tensor) *polygrad.Tensor { return call("linalg.eigvals", []any{a})[0] }
 
-// Lu returns the order of rows, and triangular matrices with a[order] = lower upper.
-// Of matrices (…, m, n), lower is (…, m, k) and upper (…, k, n), where k is the smaller of m and n.
+// Lu returns the LU decomposition with row pivoting: a[order] = lower upper.
+// order is the order of rows, lower and upper are triangular. For matrices (…, m, n) with k = min(m, n), lower is (…, m, k) and upper (…, k, n).
 func Lu(a *polygrad.Tensor) (*polygrad.Tensor, *polygrad.Tensor, *polygrad.Tensor) {
 	r := call("linalg.lu", []any{a})
 	return r[0], r[1], r[2]
 }
 
-// LuFactor returns the triangular factors of square matrices in one matrix, and the order of rows, for lu_solve.
+// LuFactor returns the LU factors of square matrices packed in one matrix, and the order of rows, for lu_solve.
 // The lower factor has ones on its diagonal, which are not stored: a[order] = lower upper.
 func LuFactor(a *polygrad.Tensor) (*polygrad.Tensor, *polygrad.Tensor) {
 	r := call("linalg.lu_factor", []any{a})
 	return r[0], r[1]
 }
 
-// LuSolve returns the solution x of a x = b from the results of lu_factor of a; with trans that of a^T x = b.
-// SciPy's takes a pair (lu, piv), in which piv has the exchanges of rows; order is the row that stands in each place.
+// LuSolve returns the solution x of a x = b, or with trans of a^T x = b, given the results of lu_factor of a.
+// SciPy's lu_solve takes a pair (lu, piv) in which piv lists row exchanges; here row i of lower upper is row order[i] of a.
 // Options: WithTrans (false).
 func LuSolve(lu *polygrad.Tensor, order *polygrad.Tensor, b *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("linalg.lu_solve", []any{lu, order, b}, opts...)[0]
@@ -144,39 +145,39 @@ func LuSolve(lu *polygrad.Tensor, order *polygrad.Tensor, b *polygrad.Tensor, op
 // Expm returns the exponential of square matrices (…, n, n), for norms up to 2^15.
 func Expm(a *polygrad.Tensor) *polygrad.Tensor { return call("linalg.expm", []any{a})[0] }
 
-// MatrixPower returns the power of square matrices (…, n, n); of the inverse for a negative exponent n.
+// MatrixPower returns the n-th power of square matrices (…, k, k); for negative n, a power of the inverse.
 func MatrixPower(a *polygrad.Tensor, n int) *polygrad.Tensor {
 	return call("linalg.matrix_power", []any{a, n})[0]
 }
 
 // MatrixRank returns the number of singular values above rtol times the greatest, int32.
-// rtol is the machine epsilon times the greater size unless given.
+// rtol is max(m, n) times the machine epsilon unless given.
 // Options: WithRtol.
 func MatrixRank(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("linalg.matrix_rank", []any{a}, opts...)[0]
 }
 
-// MatrixNorm returns a norm of matrices: "fro", "nuc", or 1, -1, 2, -2, "inf", "-inf".
+// MatrixNorm returns a norm of matrices: "fro" (Frobenius), "nuc" (nuclear), or 1, -1, 2, -2, "inf", "-inf".
 // Options: WithKeepdims (false), WithOrd (fro).
 func MatrixNorm(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("linalg.matrix_norm", []any{x}, opts...)[0]
 }
 
-// VectorNorm returns the norm of vectors along axes, all unless given: the sum of |x|^ord to the power of 1/ord.
+// VectorNorm returns the norm of vectors along axes, all unless given: (sum |x|^ord)^(1/ord).
 // ord may be infinite.
 // Options: WithAxis, WithKeepdims (false), WithOrd (2).
 func VectorNorm(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("linalg.vector_norm", []any{x}, opts...)[0]
 }
 
-// Cond returns the condition number by a norm of matrices.
+// Cond returns the condition number of matrices in the norm p, one of those of matrix_norm.
 // Options: WithP (2).
 func Cond(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("linalg.cond", []any{x}, opts...)[0]
 }
 
-// MultiDot returns the product of matrices in the order with the least work.
-// The first may be a row, the last a column.
+// MultiDot returns the product of matrices, multiplied in the order of least cost.
+// The first may be a vector, taken as a row, and the last one, taken as a column.
 func MultiDot(arrays []*polygrad.Tensor) *polygrad.Tensor {
 	return call("linalg.multi_dot", each(arrays))[0]
 }

@@ -2,20 +2,21 @@
 
 // Package numpy has functions of arrays, as numpy and the array API standard have them.
 //
-// Types are promoted as the standard says; numbers take the type of the array beside them. Integers give float32 where the result is no integer, and
-// sums of short integers have 32 bits. Positions are int32. Package numpy has functions whose result has a size that depends on values compute at once, unless size says
-// how many elements there are: then those that are missing are fill_value. Results are new arrays: there is no argument out, as in JAX.
+// Types are promoted as the standard says; numbers take the type of the array they are combined with. Integers give float32 where the result is not an
+// integer, and sums of integers of 8 and 16 bits have 32 bits. Indices are int32. Package numpy has functions whose result has a size that depends on values compute at
+// once, unless size gives the number of elements: then missing elements are filled with fill_value. Results are new arrays: as in JAX, there is no
+// argument out.
 package numpy
 
 import "polygrad"
 
-// Real returns the real part; real numbers are their own.
+// Real returns the real part; x itself if it is real.
 func Real(val *polygrad.Tensor) *polygrad.Tensor { return call("numpy.real", []any{val})[0] }
 
 // Imag returns the imaginary part: zeros for real numbers.
 func Imag(val *polygrad.Tensor) *polygrad.Tensor { return call("numpy.imag", []any{val})[0] }
 
-// Conj returns the complex conjugate; real numbers are their own.
+// Conj returns the complex conjugate; x itself if it is real.
 func Conj(x *polygrad.Tensor) *polygrad.Tensor { return call("numpy.conj", []any{x})[0] }
 
 // Acos returns the arc cosine, in [0, pi].
@@ -51,13 +52,13 @@ func Exp2(x *polygrad.Tensor) *polygrad.Tensor { return call("numpy.exp2", []any
 // Expm1 returns e^x - 1, accurate near 0.
 func Expm1(x *polygrad.Tensor) *polygrad.Tensor { return call("numpy.expm1", []any{x})[0] }
 
-// IsFinite returns where x is neither infinite nor NaN: bool.
+// IsFinite returns whether x is neither infinite nor NaN, elementwise: bool.
 func IsFinite(x *polygrad.Tensor) *polygrad.Tensor { return call("numpy.isfinite", []any{x})[0] }
 
-// IsInf returns where x is infinite: bool. detect_positive and detect_negative select the signs.
+// IsInf returns whether x is infinite: bool. detect_positive and detect_negative select the signs.
 func IsInf(x *polygrad.Tensor) *polygrad.Tensor { return call("numpy.isinf", []any{x})[0] }
 
-// IsNaN returns where x is NaN: bool.
+// IsNaN returns whether x is NaN, elementwise: bool.
 func IsNaN(x *polygrad.Tensor) *polygrad.Tensor { return call("numpy.isnan", []any{x})[0] }
 
 // Log returns the natural logarithm; NaN for negative real numbers.
@@ -72,10 +73,10 @@ func Log2(x *polygrad.Tensor) *polygrad.Tensor { return call("numpy.log2", []any
 // Log10 returns the logarithm of base 10.
 func Log10(x *polygrad.Tensor) *polygrad.Tensor { return call("numpy.log10", []any{x})[0] }
 
-// LogicalNot returns where x is 0: bool.
+// LogicalNot returns whether x is 0, elementwise: bool.
 func LogicalNot(x *polygrad.Tensor) *polygrad.Tensor { return call("numpy.logical_not", []any{x})[0] }
 
-// Sign returns -1, 0 or +1; NaN stays NaN. Of complex numbers x / |x|.
+// Sign returns the sign: -1, 0 or +1, NaN for NaN; x / |x| for complex numbers.
 func Sign(x *polygrad.Tensor) *polygrad.Tensor { return call("numpy.sign", []any{x})[0] }
 
 // Sin returns the sine.
@@ -152,38 +153,38 @@ func BitwiseXor(x *polygrad.Tensor, y any) *polygrad.Tensor {
 	return call("numpy.bitwise_xor", []any{x, y})[0]
 }
 
-// BitwiseLeftShift returns x shifted to the left by y bits, for integers: 0 where y is the number of bits or more.
+// BitwiseLeftShift returns x shifted left by y bits, for integers; 0 where y is the width of the type or more.
 func BitwiseLeftShift(x *polygrad.Tensor, y any) *polygrad.Tensor {
 	return call("numpy.bitwise_left_shift", []any{x, y})[0]
 }
 
-// BitwiseRightShift returns x shifted to the right by y bits, for integers: x / 2^y rounded down, for y from 0 on.
+// BitwiseRightShift returns x shifted right by y bits, for integers: x / 2^y rounded down, for y >= 0.
 func BitwiseRightShift(x *polygrad.Tensor, y any) *polygrad.Tensor {
 	return call("numpy.bitwise_right_shift", []any{x, y})[0]
 }
 
-// Less returns where x < y: bool.
+// Less returns whether x < y, elementwise: bool.
 func Less(x *polygrad.Tensor, y any) *polygrad.Tensor { return call("numpy.less", []any{x, y})[0] }
 
-// LessEqual returns where x <= y: bool.
+// LessEqual returns whether x <= y, elementwise: bool.
 func LessEqual(x *polygrad.Tensor, y any) *polygrad.Tensor {
 	return call("numpy.less_equal", []any{x, y})[0]
 }
 
-// Greater returns where x > y: bool.
+// Greater returns whether x > y, elementwise: bool.
 func Greater(x *polygrad.Tensor, y any) *polygrad.Tensor {
 	return call("numpy.greater", []any{x, y})[0]
 }
 
-// GreaterEqual returns where x >= y: bool.
+// GreaterEqual returns whether x >= y, elementwise: bool.
 func GreaterEqual(x *polygrad.Tensor, y any) *polygrad.Tensor {
 	return call("numpy.greater_equal", []any{x, y})[0]
 }
 
-// Equal returns where x = y: bool. NaN is equal to nothing.
+// Equal returns whether x = y, elementwise: bool. NaN is equal to nothing.
 func Equal(x *polygrad.Tensor, y any) *polygrad.Tensor { return call("numpy.equal", []any{x, y})[0] }
 
-// NotEqual returns where x and y differ: bool.
+// NotEqual returns whether x and y differ, elementwise: bool.
 func NotEqual(x *polygrad.Tensor, y any) *polygrad.Tensor {
 	return call("numpy.not_equal", []any{x, y})[0]
 }
@@ -212,9 +213,9 @@ func Remainder(x *polygrad.Tensor, y any) *polygrad.Tensor {
 // TruncMod returns the remainder of x / y with the sign of x.
 func TruncMod(x *polygrad.Tensor, y any) *polygrad.Tensor { return call("numpy.fmod", []any{x, y})[0] }
 
-// Angle returns the angle of complex numbers with the positive real axis, in [-pi, pi].
-// That of real numbers is 0, or pi below 0.
-// In degrees with deg.
+// Angle returns the phase angle of complex numbers, in [-pi, pi].
+// For real numbers it is 0, or pi if they are negative.
+// With deg it is in degrees.
 // Options: WithDeg (false).
 func Angle(z *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.angle", []any{z}, opts...)[0]
@@ -229,14 +230,14 @@ func Floor(x *polygrad.Tensor) *polygrad.Tensor { return call("numpy.floor", []a
 // Trunc returns x rounded towards zero.
 func Trunc(x *polygrad.Tensor) *polygrad.Tensor { return call("numpy.trunc", []any{x})[0] }
 
-// Round returns x rounded to so many decimals, halves to the even number.
+// Round returns x rounded to the given number of decimals, ties to even.
 // Negative decimals round to tens, hundreds and so on.
 // Options: WithDecimals (0).
 func Round(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.round", []any{a}, opts...)[0]
 }
 
-// Rint returns x rounded to the nearest integer, halves to the even one, as floating point numbers.
+// Rint returns x rounded to the nearest integer, ties to even, as floating point numbers.
 func Rint(x *polygrad.Tensor) *polygrad.Tensor { return call("numpy.rint", []any{x})[0] }
 
 // Abs returns |x|.
@@ -253,7 +254,7 @@ func CopySign(x *polygrad.Tensor, y any) *polygrad.Tensor {
 // Positive returns the array itself.
 func Positive(x *polygrad.Tensor) *polygrad.Tensor { return call("numpy.positive", []any{x})[0] }
 
-// Signbit returns whether numbers are negative: true of -0, too.
+// Signbit returns whether the sign bit is set: true for negative numbers and -0.
 func Signbit(x *polygrad.Tensor) *polygrad.Tensor { return call("numpy.signbit", []any{x})[0] }
 
 // Cbrt returns the cube root, of negative numbers too.
@@ -277,13 +278,13 @@ func Isposinf(x *polygrad.Tensor) *polygrad.Tensor { return call("numpy.isposinf
 // Isneginf returns whether elements are -infinity: bool.
 func Isneginf(x *polygrad.Tensor) *polygrad.Tensor { return call("numpy.isneginf", []any{x})[0] }
 
-// BitwiseCount returns the number of ones in the bits of |x|, uint8.
+// BitwiseCount returns the number of 1 bits of |x|, uint8.
 func BitwiseCount(x *polygrad.Tensor) *polygrad.Tensor {
 	return call("numpy.bitwise_count", []any{x})[0]
 }
 
-// NanToNum returns the array with numbers for NaN and infinities.
-// Infinities become the greatest numbers of the type unless given. It is a new array, whatever copy is.
+// NanToNum returns the array with NaN replaced by nan, infinity by posinf and -infinity by neginf.
+// posinf and neginf are the greatest and the least finite number of the type unless given. The result is a new array, whatever copy is.
 // Options: WithCopy (true), WithNan (0), WithPosinf, WithNeginf.
 func NanToNum(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.nan_to_num", []any{x}, opts...)[0]
@@ -295,7 +296,7 @@ func Modf(x *polygrad.Tensor) (*polygrad.Tensor, *polygrad.Tensor) {
 	return r[0], r[1]
 }
 
-// Frexp returns m with 1/2 <= |m| < 1 and an integer e with x = m 2^e.
+// Frexp returns the mantissa m, 1/2 <= |m| < 1, and the integer exponent e with x = m 2^e.
 func Frexp(x *polygrad.Tensor) (*polygrad.Tensor, *polygrad.Tensor) {
 	r := call("numpy.frexp", []any{x})
 	return r[0], r[1]
@@ -304,27 +305,27 @@ func Frexp(x *polygrad.Tensor) (*polygrad.Tensor, *polygrad.Tensor) {
 // Ldexp returns x 2^y for integers y.
 func Ldexp(x *polygrad.Tensor, y any) *polygrad.Tensor { return call("numpy.ldexp", []any{x, y})[0] }
 
-// LogicalAnd returns whether both are not 0: bool.
+// LogicalAnd returns whether both x and y are not 0: bool.
 func LogicalAnd(x *polygrad.Tensor, y any) *polygrad.Tensor {
 	return call("numpy.logical_and", []any{x, y})[0]
 }
 
-// LogicalOr returns whether one is not 0: bool.
+// LogicalOr returns whether x or y is not 0: bool.
 func LogicalOr(x *polygrad.Tensor, y any) *polygrad.Tensor {
 	return call("numpy.logical_or", []any{x, y})[0]
 }
 
-// LogicalXor returns whether one and only one is not 0: bool.
+// LogicalXor returns whether exactly one of x and y is not 0: bool.
 func LogicalXor(x *polygrad.Tensor, y any) *polygrad.Tensor {
 	return call("numpy.logical_xor", []any{x, y})[0]
 }
 
-// Nextafter returns the next number of the type after x towards y.
+// Nextafter returns the next representable number after x towards y.
 func Nextafter(x *polygrad.Tensor, y any) *polygrad.Tensor {
 	return call("numpy.nextafter", []any{x, y})[0]
 }
 
-// Spacing returns the distance to the next number of the type, away from 0.
+// Spacing returns the distance to the next representable number, away from 0.
 func Spacing(x *polygrad.Tensor) *polygrad.Tensor { return call("numpy.spacing", []any{x})[0] }
 
 // Iscomplex returns whether the imaginary part is not 0: bool.
@@ -340,11 +341,11 @@ func Gcd(x *polygrad.Tensor, y any) *polygrad.Tensor { return call("numpy.gcd", 
 func Lcm(x *polygrad.Tensor, y any) *polygrad.Tensor { return call("numpy.lcm", []any{x, y})[0] }
 
 // Fmax returns the greater of x and y.
-// Where one is NaN it is the other.
+// Where one is NaN, the result is the other.
 func Fmax(x *polygrad.Tensor, y any) *polygrad.Tensor { return call("numpy.fmax", []any{x, y})[0] }
 
 // Fmin returns the lesser of x and y.
-// Where one is NaN it is the other.
+// Where one is NaN, the result is the other.
 func Fmin(x *polygrad.Tensor, y any) *polygrad.Tensor { return call("numpy.fmin", []any{x, y})[0] }
 
 // Heaviside returns 0 where x is negative, 1 where it is positive, and y where it is 0.
@@ -368,7 +369,7 @@ func Divmod(x *polygrad.Tensor, y any) (*polygrad.Tensor, *polygrad.Tensor) {
 	return r[0], r[1]
 }
 
-// IsClose returns where |x - other| <= atol + rtol * |other|; with equal_nan NaN is close to NaN.
+// IsClose returns whether |a - b| <= atol + rtol * |b|: bool; with equal_nan NaN is close to NaN.
 // Options: WithRtol (1e-05), WithAtol (1e-08), WithEqualNan (false).
 func IsClose(a *polygrad.Tensor, b any, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.isclose", []any{a, b}, opts...)[0]
@@ -388,84 +389,84 @@ func Clip(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 
 // Sum returns the sum along axes, all axes unless given.
 // dtype is the type of the accumulator and of the result. By default integers of 8 and 16 bits and bools are added in 32 bits, float16 in float32.
-// initial is one more element, where, of a shape that broadcasts, marks those that count.
+// initial is a further element; where is a mask, of a shape that broadcasts, of the elements to include.
 // Options: WithAxis, WithDType, WithKeepdims (false), WithInitial, WithWhere.
 func Sum(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.sum", []any{a}, opts...)[0]
 }
 
-// Prod returns the product along axes, in dtype if given, of short integers in 32 bits.
-// initial is one more element, where, of a shape that broadcasts, marks those that count.
+// Prod returns the product along axes, in dtype if given; integers of 8 and 16 bits give 32 bits.
+// initial is a further element; where is a mask, of a shape that broadcasts, of the elements to include.
 // Options: WithAxis, WithDType, WithKeepdims (false), WithInitial, WithWhere.
 func Prod(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.prod", []any{a}, opts...)[0]
 }
 
 // Max returns the greatest value along axes; NaN if one is NaN.
-// initial is one more element, where, of a shape that broadcasts, marks those that count.
+// initial is a further element; where is a mask, of a shape that broadcasts, of the elements to include.
 // Options: WithAxis, WithKeepdims (false), WithInitial, WithWhere.
 func Max(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.max", []any{a}, opts...)[0]
 }
 
 // Min returns the least value along axes; NaN if one is NaN.
-// initial is one more element, where, of a shape that broadcasts, marks those that count.
+// initial is a further element; where is a mask, of a shape that broadcasts, of the elements to include.
 // Options: WithAxis, WithKeepdims (false), WithInitial, WithWhere.
 func Min(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.min", []any{a}, opts...)[0]
 }
 
-// Mean returns the mean along axes, of the elements in dtype if given; integers give float32.
-// where, of a shape that broadcasts, marks the elements that count.
+// Mean returns the mean along axes, of the elements converted to dtype if given; integers give float32.
+// where is a mask, of a shape that broadcasts, of the elements to include.
 // Options: WithAxis, WithDType, WithKeepdims (false), WithWhere.
 func Mean(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.mean", []any{a}, opts...)[0]
 }
 
 // Any returns whether any element along axes is not 0: bool.
-// where, of a shape that broadcasts, marks the elements that count.
+// where is a mask, of a shape that broadcasts, of the elements to include.
 // Options: WithAxis, WithKeepdims (false), WithWhere.
 func Any(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.any", []any{a}, opts...)[0]
 }
 
 // All returns whether all elements along axes are not 0: bool.
-// where, of a shape that broadcasts, marks the elements that count.
+// where is a mask, of a shape that broadcasts, of the elements to include.
 // Options: WithAxis, WithKeepdims (false), WithWhere.
 func All(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.all", []any{a}, opts...)[0]
 }
 
 // Var returns the variance along axes: the sum of squared deviations divided by count - correction.
-// ddof is another name of correction. mean is the mean, with the reduced axes of size 1, if it is known.
-// where, of a shape that broadcasts, marks the elements that count.
+// ddof is another name of correction. mean is the mean, if it is already known, with size 1 along the reduced axes.
+// where is a mask, of a shape that broadcasts, of the elements to include.
 // Options: WithAxis, WithDType, WithDdof, WithKeepdims (false), WithWhere, WithMean, WithCorrection (0).
 func Var(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.var", []any{a}, opts...)[0]
 }
 
 // Std returns the square root of the variance, with the same arguments.
-// where, of a shape that broadcasts, marks the elements that count.
+// where is a mask, of a shape that broadcasts, of the elements to include.
 // Options: WithAxis, WithDType, WithDdof, WithKeepdims (false), WithWhere, WithMean, WithCorrection (0).
 func Std(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.std", []any{a}, opts...)[0]
 }
 
-// ArgMax returns the position of the greatest element along an axis, the first of several.
-// Unless an axis is given, it is that in the flattened array.
+// ArgMax returns the index of the maximum along an axis; the first if there are several.
+// Without axis it is the index in the flattened array.
 // Options: WithAxis, WithKeepdims (false).
 func ArgMax(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.argmax", []any{a}, opts...)[0]
 }
 
-// ArgMin returns the position of the least element along an axis, the first of several.
-// Unless an axis is given, it is that in the flattened array.
+// ArgMin returns the index of the minimum along an axis; the first if there are several.
+// Without axis it is the index in the flattened array.
 // Options: WithAxis, WithKeepdims (false).
 func ArgMin(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.argmin", []any{a}, opts...)[0]
 }
 
-// Ptp returns the greatest less the least element along axes.
+// Ptp returns the range of values along axes: the maximum minus the minimum.
 // Options: WithAxis, WithKeepdims (false).
 func Ptp(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.ptp", []any{a}, opts...)[0]
@@ -478,36 +479,36 @@ func CountNonZero(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor 
 }
 
 // Quantile returns the quantiles along axes.
-// q has values from 0 to 1; its axes come first. method, one of NumPy's, says what lies between two elements.
-// weights, in the shape of the array or along its axis, need the method "inverted_cdf": the result is the least element up to which they add up to the
-// share q of their sum.
+// q has values from 0 to 1; its axes come first in the result. method, one of NumPy's, says how to interpolate between two elements.
+// weights, of the shape of the array or along its axis, need the method "inverted_cdf": the result is the least element at which the cumulative weight
+// reaches the share q of the total.
 // Options: WithAxis, WithMethod (linear), WithKeepdims (false), WithWeights.
 func Quantile(a *polygrad.Tensor, q any, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.quantile", []any{a, q}, opts...)[0]
 }
 
 // Percentile returns the percentiles along axes.
-// q has values from 0 to 100; its axes come first. method, one of NumPy's, says what lies between two elements.
-// weights, in the shape of the array or along its axis, need the method "inverted_cdf": the result is the least element up to which they add up to the
-// share q of their sum.
+// q has values from 0 to 100; its axes come first in the result. method, one of NumPy's, says how to interpolate between two elements.
+// weights, of the shape of the array or along its axis, need the method "inverted_cdf": the result is the least element at which the cumulative weight
+// reaches the share q of the total.
 // Options: WithAxis, WithMethod (linear), WithKeepdims (false), WithWeights.
 func Percentile(a *polygrad.Tensor, q any, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.percentile", []any{a, q}, opts...)[0]
 }
 
 // Nanquantile returns the quantiles along axes of the elements that are not NaN.
-// q has values from 0 to 1; its axes come first. method, one of NumPy's, says what lies between two elements.
-// weights, in the shape of the array or along its axis, need the method "inverted_cdf": the result is the least element up to which they add up to the
-// share q of their sum.
+// q has values from 0 to 1; its axes come first in the result. method, one of NumPy's, says how to interpolate between two elements.
+// weights, of the shape of the array or along its axis, need the method "inverted_cdf": the result is the least element at which the cumulative weight
+// reaches the share q of the total.
 // Options: WithAxis, WithMethod (linear), WithKeepdims (false), WithWeights.
 func Nanquantile(a *polygrad.Tensor, q any, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.nanquantile", []any{a, q}, opts...)[0]
 }
 
 // Nanpercentile returns the percentiles along axes of the elements that are not NaN.
-// q has values from 0 to 100; its axes come first. method, one of NumPy's, says what lies between two elements.
-// weights, in the shape of the array or along its axis, need the method "inverted_cdf": the result is the least element up to which they add up to the
-// share q of their sum.
+// q has values from 0 to 100; its axes come first in the result. method, one of NumPy's, says how to interpolate between two elements.
+// weights, of the shape of the array or along its axis, need the method "inverted_cdf": the result is the least element at which the cumulative weight
+// reaches the share q of the total.
 // Options: WithAxis, WithMethod (linear), WithKeepdims (false), WithWeights.
 func Nanpercentile(a *polygrad.Tensor, q any, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.nanpercentile", []any{a, q}, opts...)[0]
@@ -526,35 +527,35 @@ func Nanmedian(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 }
 
 // Nansum returns the sum along axes of the elements that are not NaN.
-// initial is one more element, where, of a shape that broadcasts, marks those that count.
+// initial is a further element; where is a mask, of a shape that broadcasts, of the elements to include.
 // Options: WithAxis, WithDType, WithKeepdims (false), WithInitial, WithWhere.
 func Nansum(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.nansum", []any{a}, opts...)[0]
 }
 
 // Nanprod returns the product along axes of the elements that are not NaN.
-// initial is one more element, where, of a shape that broadcasts, marks those that count.
+// initial is a further element; where is a mask, of a shape that broadcasts, of the elements to include.
 // Options: WithAxis, WithDType, WithKeepdims (false), WithInitial, WithWhere.
 func Nanprod(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.nanprod", []any{a}, opts...)[0]
 }
 
 // Nanmax returns the greatest element along axes that is not NaN.
-// initial is one more element, where, of a shape that broadcasts, marks those that count.
+// initial is a further element; where is a mask, of a shape that broadcasts, of the elements to include.
 // Options: WithAxis, WithKeepdims (false), WithInitial, WithWhere.
 func Nanmax(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.nanmax", []any{a}, opts...)[0]
 }
 
 // Nanmin returns the least element along axes that is not NaN.
-// initial is one more element, where, of a shape that broadcasts, marks those that count.
+// initial is a further element; where is a mask, of a shape that broadcasts, of the elements to include.
 // Options: WithAxis, WithKeepdims (false), WithInitial, WithWhere.
 func Nanmin(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.nanmin", []any{a}, opts...)[0]
 }
 
 // Nanmean returns the mean along axes of the elements that are not NaN.
-// where, of a shape that broadcasts, marks the elements that count.
+// where is a mask, of a shape that broadcasts, of the elements to include.
 // Options: WithAxis, WithDType, WithKeepdims (false), WithWhere.
 func Nanmean(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.nanmean", []any{a}, opts...)[0]
@@ -562,7 +563,7 @@ func Nanmean(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 
 // Nanvar returns the variance along axes of the elements that are not NaN.
 // The arguments are those of var.
-// where, of a shape that broadcasts, marks the elements that count.
+// where is a mask, of a shape that broadcasts, of the elements to include.
 // Options: WithAxis, WithDType, WithDdof, WithKeepdims (false), WithWhere, WithMean, WithCorrection (0).
 func Nanvar(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.nanvar", []any{a}, opts...)[0]
@@ -570,185 +571,192 @@ func Nanvar(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 
 // Nanstd returns the standard deviation along axes of the elements that are not NaN.
 // The arguments are those of var.
-// where, of a shape that broadcasts, marks the elements that count.
+// where is a mask, of a shape that broadcasts, of the elements to include.
 // Options: WithAxis, WithDType, WithDdof, WithKeepdims (false), WithWhere, WithMean, WithCorrection (0).
 func Nanstd(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.nanstd", []any{a}, opts...)[0]
 }
 
-// Nanargmax returns the position of the greatest element that is not NaN.
+// Nanargmax returns the index of the maximum along an axis, or in the flattened array, without NaN.
 // Options: WithAxis, WithKeepdims (false).
 func Nanargmax(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.nanargmax", []any{a}, opts...)[0]
 }
 
-// Nanargmin returns the position of the least element that is not NaN.
+// Nanargmin returns the index of the minimum along an axis, or in the flattened array, without NaN.
 // Options: WithAxis, WithKeepdims (false).
 func Nanargmin(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.nanargmin", []any{a}, opts...)[0]
 }
 
-// Average returns the mean along axes with weights, and the sum of the weights.
+// Average returns the weighted mean along axes, and the sum of the weights.
 // Options: WithAxis, WithWeights, WithKeepdims (false).
 func Average(a *polygrad.Tensor, opts ...polygrad.Option) (*polygrad.Tensor, *polygrad.Tensor) {
 	r := call("numpy.average", []any{a}, opts...)
 	return r[0], r[1]
 }
 
-// CumulativeSum returns the sums of all elements up to each one.
+// CumulativeSum returns the cumulative sum along an axis: element i is the sum of all elements up to i.
+// Without axis the array is flattened. With include_initial the result begins with the neutral element, 0 or 1.
 // Options: WithAxis, WithDType, WithIncludeInitial (false).
 func CumulativeSum(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.cumulative_sum", []any{a}, opts...)[0]
 }
 
-// CumulativeProd returns the products of all elements up to each one.
+// CumulativeProd returns the cumulative product along an axis: element i is the product of all elements up to i.
+// Without axis the array is flattened. With include_initial the result begins with the neutral element, 0 or 1.
 // Options: WithAxis, WithDType, WithIncludeInitial (false).
 func CumulativeProd(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.cumulative_prod", []any{a}, opts...)[0]
 }
 
-// Nancumsum returns the sums of all elements up to each one that are not NaN.
+// Nancumsum returns the cumulative sum along an axis, with NaN counted as 0.
+// Without axis the array is flattened. With include_initial the result begins with the neutral element, 0 or 1.
 // Options: WithAxis, WithDType, WithIncludeInitial (false).
 func Nancumsum(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.nancumsum", []any{a}, opts...)[0]
 }
 
-// Nancumprod returns the products of all elements up to each one that are not NaN.
+// Nancumprod returns the cumulative product along an axis, with NaN counted as 1.
+// Without axis the array is flattened. With include_initial the result begins with the neutral element, 0 or 1.
 // Options: WithAxis, WithDType, WithIncludeInitial (false).
 func Nancumprod(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.nancumprod", []any{a}, opts...)[0]
 }
 
-// Cov returns the covariance matrix of variables, which are rows of m and y; columns without rowvar.
-// The sums are divided by the number of observations - ddof: 1, or 0 with bias, unless given. fweights are numbers of observations, aweights weights.
+// Cov returns the covariance matrix of variables: the rows of m and y, or their columns without rowvar.
+// The sums are divided by the number of observations - ddof; ddof is 1, or 0 with bias, unless given. fweights are the counts of observations, aweights
+// their weights.
 // Options: WithY, WithRowvar (true), WithBias (false), WithDdof, WithFweights, WithAweights, WithDType.
 func Cov(m *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.cov", []any{m}, opts...)[0]
 }
 
-// Corrcoef returns the coefficients of correlation of variables, which are rows of x and y.
+// Corrcoef returns the correlation coefficients of variables: the rows of x and y, or columns without rowvar.
 // Options: WithY, WithRowvar (true), WithDType.
 func Corrcoef(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.corrcoef", []any{x}, opts...)[0]
 }
 
-// Diff returns the n-th differences along an axis, with elements in front and behind.
+// Diff returns the n-th differences along an axis, with prepend joined in front and append behind.
 // Options: WithN (1), WithAxis (-1), WithPrepend, WithAppend.
 func Diff(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.diff", []any{a}, opts...)[0]
 }
 
-// Ediff1d returns the differences of neighbours in the flattened array, with elements in front and behind.
+// Ediff1d returns the differences of neighbours in the flattened array, between to_begin and to_end.
 // Options: WithToEnd, WithToBegin.
 func Ediff1d(ary *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.ediff1d", []any{ary}, opts...)[0]
 }
 
-// Gradient returns the derivatives along axes by differences, one array for each axis.
-// spacing is the distance of elements, or their coordinates along the axis.
+// Gradient returns the derivatives along axes by finite differences, one array for each axis.
+// spacing is the distance between elements, or their coordinates along the axis.
 // Options: WithSpacing (1), WithAxis, WithEdgeOrder (1).
 func Gradient(f *polygrad.Tensor, opts ...polygrad.Option) []*polygrad.Tensor {
 	return call("numpy.gradient", []any{f}, opts...)
 }
 
 // Trapezoid returns the integral along an axis by the trapezoidal rule.
-// x is the distance of elements or their coordinates.
+// x is the distance between elements, or their coordinates.
 // Options: WithX (1), WithAxis (-1).
 func Trapezoid(y *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.trapezoid", []any{y}, opts...)[0]
 }
 
-// Unwrap returns angles with multiples of the period added, so that neighbours are near.
-// Only steps above discont, at least half the period, are changed.
+// Unwrap returns angles along an axis with multiples of the period added, so that there are no jumps.
+// A jump is a difference of neighbours above discont, which is at least half the period.
 // Options: WithDiscont, WithAxis (-1), WithPeriod (6.283185307179586).
 func Unwrap(p *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.unwrap", []any{p}, opts...)[0]
 }
 
-// Interp returns the piecewise linear function through the points (xp, fp), for ascending xp.
-// left and right are its values outside, those at the ends unless given. With a period, points may be in any order, and there is no outside.
+// Interp returns the piecewise linear interpolation at x of the points (xp, fp), for ascending xp.
+// left and right are the values below and above all points, by default those of the end points. With a period x is periodic, and the points may be in
+// any order.
 // Options: WithLeft, WithRight, WithPeriod.
 func Interp(x *polygrad.Tensor, xp *polygrad.Tensor, fp *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.interp", []any{x, xp, fp}, opts...)[0]
 }
 
-// Sort returns the elements in order along an axis. NaN is the greatest number.
+// Sort returns the elements sorted along an axis. NaN is the greatest number.
 // Complex numbers are sorted by their real, then by their imaginary parts. All kinds are stable.
 // Options: WithAxis (-1), WithKind, WithDescending (false), WithStable (true).
 func Sort(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.sort", []any{a}, opts...)[0]
 }
 
-// ArgSort returns the positions of the elements in order along an axis, int32.
+// ArgSort returns the indices, int32, that sort the array along an axis.
 // Equal elements keep their order, whatever kind is.
 // Options: WithAxis (-1), WithKind, WithDescending (false), WithStable (true).
 func ArgSort(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.argsort", []any{a}, opts...)[0]
 }
 
-// Lexsort returns the positions that sort by the last of several arrays, then by the one before, and so on.
+// Lexsort returns the indices that sort by several keys: by the last one, ties by the one before, and so on.
 // Options: WithAxis (-1).
 func Lexsort(keys []*polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.lexsort", each(keys), opts...)[0]
 }
 
-// Partition returns the elements along an axis, lesser ones before those at kth: sorted.
+// Partition returns the elements partitioned at the indices kth along an axis; here they are fully sorted.
 // Options: WithAxis (-1), WithKind.
 func Partition(a *polygrad.Tensor, kth []int, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.partition", []any{a, kth}, opts...)[0]
 }
 
-// Argpartition returns the positions of the elements of partition.
+// Argpartition returns the indices of the elements of partition.
 // Options: WithAxis (-1), WithKind.
 func Argpartition(a *polygrad.Tensor, kth []int, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.argpartition", []any{a, kth}, opts...)[0]
 }
 
-// SearchSorted returns the positions, int32, at which the values v keep the vector a sorted.
-// Equal elements come behind them, or before with "right". sorter are the positions that sort a.
+// SearchSorted returns the indices, int32, where v would be inserted into the vector a to keep it sorted.
+// An index is that of the first equal element, or with side "right" the one behind the last. sorter are the indices that sort a.
 // Options: WithSide (left), WithSorter.
 func SearchSorted(a *polygrad.Tensor, v *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.searchsorted", []any{a, v}, opts...)[0]
 }
 
-// Digitize returns the number of the bin of each element, for ascending or descending edges.
-// With right the upper edge belongs to a bin.
+// Digitize returns the number of the bin of each element; bins are the edges, ascending or descending.
+// A bin includes its lower edge, or with right its upper edge.
 // Options: WithRight (false).
 func Digitize(x *polygrad.Tensor, bins *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.digitize", []any{x, bins}, opts...)[0]
 }
 
 // BinCount returns the number of elements equal to 0, 1, …, or the sum of their weights.
-// length is that of the result, otherwise the greatest element + 1.
+// length is the length of the result, by default the greatest element + 1, at least minlength.
 // Options: WithWeights, WithMinlength (0), WithLength.
 func BinCount(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.bincount", []any{x}, opts...)[0]
 }
 
-// Histogram returns the number of elements between edges, and the edges.
-// bins is the number of intervals of one width over range, the least to the greatest element unless given, or a tensor of edges. With density the
-// counts are divided by their sum and the width of the interval.
+// Histogram returns the number of elements in each bin, and the edges of the bins.
+// bins is the number of bins of equal width over range, by default from the least to the greatest element, or a tensor of edges. With density the
+// counts are divided by their sum and the width of the bin.
 // Options: WithBins (10), WithRange, WithDensity (false), WithWeights.
 func Histogram(a *polygrad.Tensor, opts ...polygrad.Option) (*polygrad.Tensor, *polygrad.Tensor) {
 	r := call("numpy.histogram", []any{a}, opts...)
 	return r[0], r[1]
 }
 
-// HistogramBinEdges returns the edges of histogram.
+// HistogramBinEdges returns the edges of the bins of histogram.
 // Options: WithBins (10), WithRange, WithWeights.
 func HistogramBinEdges(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.histogram_bin_edges", []any{a}, opts...)[0]
 }
 
-// UniqueAll returns the distinct elements, or slices along an axis, in ascending order.
-// Also where each is first in the flattened array, the position of each element in them, and how often each is there. NaN is equal to none unless equal_nan.
+// UniqueAll returns the distinct elements, or slices along an axis, in ascending order, with indices and counts.
+// indices are those of first occurrences in the flattened array or along the axis, inverse_indices are the index of each element, or slice, of the array
+// among the distinct ones, counts the numbers of occurrences. Each NaN is distinct unless equal_nan.
 // Options: WithSize, WithFillValue, WithEqualNan (false), WithAxis.
 func UniqueAll(x *polygrad.Tensor, opts ...polygrad.Option) (*polygrad.Tensor, *polygrad.Tensor, *polygrad.Tensor, *polygrad.Tensor) {
 	r := call("numpy.unique_all", []any{x}, opts...)
 	return r[0], r[1], r[2], r[3]
 }
 
-// UniqueValues returns the distinct elements in ascending order. NaN is equal to none unless equal_nan.
+// UniqueValues returns the distinct elements in ascending order. Each NaN is distinct unless equal_nan.
 // Options: WithSize, WithFillValue, WithEqualNan (false).
 func UniqueValues(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.unique_values", []any{x}, opts...)[0]
@@ -767,37 +775,37 @@ func Intersect1d(ar1 *polygrad.Tensor, ar2 *polygrad.Tensor, opts ...polygrad.Op
 }
 
 // Setdiff1d returns the distinct elements that are not in ar2, in ascending order.
-// With assume_unique all elements that are not, in their order.
+// With assume_unique all elements that are not in ar2, in their order.
 // Options: WithAssumeUnique (false), WithSize, WithFillValue.
 func Setdiff1d(ar1 *polygrad.Tensor, ar2 *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.setdiff1d", []any{ar1, ar2}, opts...)[0]
 }
 
-// Setxor1d returns the distinct elements that are in one of the arrays only, in ascending order.
+// Setxor1d returns the distinct elements that are in exactly one of the arrays, in ascending order.
 // Options: WithAssumeUnique (false), WithSize, WithFillValue.
 func Setxor1d(ar1 *polygrad.Tensor, ar2 *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.setxor1d", []any{ar1, ar2}, opts...)[0]
 }
 
-// IsIn returns whether each element is one of test_elements: bool; with invert, whether it is none.
+// IsIn returns whether each element is one of test_elements: bool; with invert, whether it is not.
 // Options: WithAssumeUnique (false), WithInvert (false).
 func IsIn(element *polygrad.Tensor, testElements *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.isin", []any{element, testElements}, opts...)[0]
 }
 
-// NonZero returns the positions of the elements that are not 0, one vector for each axis, int32.
+// NonZero returns the indices of the elements that are not 0, one vector for each axis, int32.
 // Options: WithSize, WithFillValue.
 func NonZero(a *polygrad.Tensor, opts ...polygrad.Option) []*polygrad.Tensor {
 	return call("numpy.nonzero", []any{a}, opts...)
 }
 
-// Argwhere returns the positions of the elements that are not 0, one element a row, int32.
+// Argwhere returns the indices of the elements that are not 0, one row for each element, int32.
 // Options: WithSize, WithFillValue.
 func Argwhere(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.argwhere", []any{a}, opts...)[0]
 }
 
-// Flatnonzero returns the positions of the elements of the flattened array that are not 0, int32.
+// Flatnonzero returns the indices of the elements of the flattened array that are not 0, int32.
 // Options: WithSize, WithFillValue.
 func Flatnonzero(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.flatnonzero", []any{a}, opts...)[0]
@@ -810,96 +818,98 @@ func Extract(condition *polygrad.Tensor, arr *polygrad.Tensor, opts ...polygrad.
 }
 
 // Take returns the elements at indices along an axis, or of the flattened array.
-// Negative ones count from the end. The axis becomes those of indices.
+// Negative indices count from the end. The axes of indices take the place of the axis.
 // An index out of bounds is an error if index is already computed. In a lazy index it gives 0.
-// mode "clip" moves indices out of range to the edge, "wrap" counts them anew from 0. With "fill" they give fill_value:
-// NaN, the least integer of a signed and the greatest one of another type, or true unless given.
+// mode "clip" clamps indices out of bounds, "wrap" takes them modulo the size. With "fill" they give fill_value,
+// by default NaN, the least integer of a signed type, the greatest of an unsigned type, or true.
 // Options: WithAxis, WithMode (raise), WithFillValue.
 func Take(a *polygrad.Tensor, indices *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.take", []any{a, indices}, opts...)[0]
 }
 
-// TakeAlongAxis returns the element at the index in each place along an axis.
-// Negative ones count from the end; other axes broadcast.
+// TakeAlongAxis returns for each element of indices, the element of the array at that index along an axis.
+// Negative indices count from the end; other axes broadcast.
 // An index out of bounds is an error if index is already computed. In a lazy index it gives 0.
 // Options: WithAxis (-1).
 func TakeAlongAxis(arr *polygrad.Tensor, indices *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.take_along_axis", []any{arr, indices}, opts...)[0]
 }
 
-// PutAlongAxis returns the array with values in the places that take_along_axis takes.
+// PutAlongAxis returns the array with values written to the elements that take_along_axis reads.
 // An index out of bounds is an error if it is already computed. In a lazy tensor it writes nothing.
 // Options: WithInplace (false).
 func PutAlongAxis(arr *polygrad.Tensor, indices *polygrad.Tensor, values any, axis int, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.put_along_axis", []any{arr, indices, values, axis}, opts...)[0]
 }
 
-// Put returns the array with the values v at the positions ind of the flattened array, repeated as needed.
+// Put returns the array with v, repeated as needed, written at the indices ind of the flattened array.
 // An index out of bounds is an error if it is already computed. In a lazy tensor it writes nothing.
-// mode "clip" moves indices out of range to the edge, "wrap" counts them anew from 0.
+// mode "clip" clamps indices out of bounds, "wrap" takes them modulo the size.
 // Options: WithMode (raise), WithInplace (false).
 func Put(a *polygrad.Tensor, ind *polygrad.Tensor, v any, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.put", []any{a, ind, v}, opts...)[0]
 }
 
-// UnravelIndex returns the positions along the axes of a shape, a tensor for each, of places in row-major order.
-// Negative ones count from the end.
+// UnravelIndex returns the indices along each axis of a shape, one tensor for each, of row-major flat indices.
+// Negative flat indices count from the end.
 func UnravelIndex(indices *polygrad.Tensor, shape []int) []*polygrad.Tensor {
 	return call("numpy.unravel_index", []any{indices, shape})
 }
 
-// RavelMultiIndex returns the positions in the row-major order of a shape, of a tensor of positions along each axis.
-// Those outside are errors where they are in memory, moved to the edge with "clip", and counted anew from 0 with "wrap".
+// RavelMultiIndex returns the row-major flat indices, in an array of shape dims, of indices along each axis.
+// Indices out of bounds are an error if they are already computed; mode "clip" clamps them, "wrap" takes them modulo the size.
 // Options: WithMode (raise).
 func RavelMultiIndex(multi_index []*polygrad.Tensor, dims []int, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.ravel_multi_index", each(multi_index), opts...)[0]
 }
 
-// TrilIndicesFrom returns the positions of the lower triangle of a matrix, up to its diagonal k, int32.
+// TrilIndicesFrom returns the row and column indices of the lower triangle of a matrix, up to diagonal k, int32.
 // Options: WithK (0).
 func TrilIndicesFrom(arr *polygrad.Tensor, opts ...polygrad.Option) (*polygrad.Tensor, *polygrad.Tensor) {
 	r := call("numpy.tril_indices_from", []any{arr}, opts...)
 	return r[0], r[1]
 }
 
-// TriuIndicesFrom returns the positions of the upper triangle of a matrix, from its diagonal k on, int32.
+// TriuIndicesFrom returns the row and column indices of the upper triangle of a matrix, from diagonal k on, int32.
 // Options: WithK (0).
 func TriuIndicesFrom(arr *polygrad.Tensor, opts ...polygrad.Option) (*polygrad.Tensor, *polygrad.Tensor) {
 	r := call("numpy.triu_indices_from", []any{arr}, opts...)
 	return r[0], r[1]
 }
 
-// FillDiagonal returns the array with val on its diagonal: the elements with one index along all axes.
-// With wrap, the diagonal of a tall matrix begins anew below it.
+// FillDiagonal returns the array with val on its main diagonal: the elements whose indices along all axes are equal.
+// With wrap, the diagonal of a tall matrix starts again below its end.
 // Options: WithWrap (false), WithInplace (false).
 func FillDiagonal(a *polygrad.Tensor, val any, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.fill_diagonal", []any{a, val}, opts...)[0]
 }
 
-// Delete returns the array without the elements at positions along an axis, or of the flattened array.
+// Delete returns the array without the elements at the indices obj along an axis.
+// Without axis the array is flattened.
 // Options: WithAxis.
 func Delete(arr *polygrad.Tensor, obj []int, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.delete", []any{arr, obj}, opts...)[0]
 }
 
-// Insert returns the array with values in front of positions along an axis, or of the flattened array.
+// Insert returns the array with values inserted in front of the indices obj along an axis.
+// Without axis the array is flattened.
 // Options: WithAxis.
 func Insert(arr *polygrad.Tensor, obj []int, values any, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.insert", []any{arr, obj, values}, opts...)[0]
 }
 
-// PermuteDims returns the axes in another order, reversed unless given.
+// PermuteDims returns the array with permuted axes: axis i of the result is axis axes[i]; reversed unless given.
 // Options: WithAxes.
 func PermuteDims(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.permute_dims", []any{a}, opts...)[0]
 }
 
-// Moveaxis returns axes moved to other places; the others keep their order.
+// Moveaxis returns the array with axes moved from source to destination; the others keep their order.
 func Moveaxis(a *polygrad.Tensor, source []int, destination []int) *polygrad.Tensor {
 	return call("numpy.moveaxis", []any{a, source, destination})[0]
 }
 
-// Rollaxis returns an axis moved in front of the axis start.
+// Rollaxis returns the array with an axis moved in front of the axis start.
 // Options: WithStart (0).
 func Rollaxis(a *polygrad.Tensor, axis int, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.rollaxis", []any{a, axis}, opts...)[0]
@@ -910,23 +920,23 @@ func Resize(a *polygrad.Tensor, newShape []int) *polygrad.Tensor {
 	return call("numpy.resize", []any{a, newShape})[0]
 }
 
-// Swapaxes returns two axes exchanged.
+// Swapaxes returns the array with two axes swapped.
 func Swapaxes(a *polygrad.Tensor, axis1 int, axis2 int) *polygrad.Tensor {
 	return call("numpy.swapaxes", []any{a, axis1, axis2})[0]
 }
 
-// MatrixTranspose returns the last two axes exchanged.
+// MatrixTranspose returns the array with its last two axes swapped.
 func MatrixTranspose(x *polygrad.Tensor) *polygrad.Tensor {
 	return call("numpy.matrix_transpose", []any{x})[0]
 }
 
-// Flip returns the order of elements along axes reversed, all axes unless given.
+// Flip returns the array with the order of elements along axes reversed, along all axes unless given.
 // Options: WithAxis.
 func Flip(m *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.flip", []any{m}, opts...)[0]
 }
 
-// Rot90 returns the array turned by k quarters of a turn, from the first of two axes to the second.
+// Rot90 returns the array rotated by k times 90 degrees from the first to the second of two axes.
 // Options: WithK (1), WithAxes (0 1).
 func Rot90(m *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.rot90", []any{m}, opts...)[0]
@@ -982,7 +992,7 @@ func Stack(arrays []*polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor 
 	return call("numpy.stack", each(arrays), opts...)[0]
 }
 
-// Unstack returns the parts of an array along an axis, without it.
+// Unstack returns the slices of an array along an axis, each without that axis.
 // Options: WithAxis (0).
 func Unstack(x *polygrad.Tensor, opts ...polygrad.Option) []*polygrad.Tensor {
 	return call("numpy.unstack", []any{x}, opts...)
@@ -1024,14 +1034,14 @@ func Diagflat(v *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.diagflat", []any{v}, opts...)[0]
 }
 
-// Packbits returns the bits of elements that are not 0, eight to a byte along an axis, uint8.
+// Packbits returns the elements along an axis packed as bits, 1 where they are not 0, eight to a byte, uint8.
 // Options: WithAxis, WithBitorder (big).
 func Packbits(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.packbits", []any{a}, opts...)[0]
 }
 
-// Unpackbits returns the bits of bytes along an axis, uint8: all, or the first count.
-// A count below 0 leaves out so many at the end.
+// Unpackbits returns the bits of the bytes along an axis, uint8: all, or the first count.
+// A negative count leaves out that many at the end.
 // Options: WithAxis, WithCount, WithBitorder (big).
 func Unpackbits(a *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.unpackbits", []any{a}, opts...)[0]
@@ -1043,118 +1053,121 @@ func MatMul(x *polygrad.Tensor, y *polygrad.Tensor) *polygrad.Tensor {
 	return call("numpy.matmul", []any{x, y})[0]
 }
 
-// Tensordot returns the sum of products over axes of both.
-// axes are those of x beside y_axes of y; alone, a number of the last axes of x and the first of y.
+// Tensordot returns the products of two arrays, summed over pairs of axes.
+// axes are axes of the first array, y_axes those of y that they are paired with; without y_axes, axes is a number n: the last n axes of the first array
+// and the first n of y.
 // Options: WithAxes (2), WithYAxes.
 func Tensordot(a *polygrad.Tensor, y *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.tensordot", []any{a, y}, opts...)[0]
 }
 
-// Vecdot returns the sum of products along an axis, with the conjugate of x.
+// Vecdot returns the dot product along an axis, with the complex conjugate of x.
 // Options: WithAxis (-1).
 func Vecdot(x *polygrad.Tensor, y *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.vecdot", []any{x, y}, opts...)[0]
 }
 
-// Matvec returns the products of matrices x and vectors, the last axis of y.
+// Matvec returns the products of matrices x (…, m, n) and vectors y (…, n).
 func Matvec(x *polygrad.Tensor, y *polygrad.Tensor) *polygrad.Tensor {
 	return call("numpy.matvec", []any{x, y})[0]
 }
 
-// Vecmat returns the products of vectors, the last axis of x, and matrices y.
+// Vecmat returns the products of the complex conjugates of vectors x (…, m) and matrices y (…, m, n).
 func Vecmat(x *polygrad.Tensor, y *polygrad.Tensor) *polygrad.Tensor {
 	return call("numpy.vecmat", []any{x, y})[0]
 }
 
-// Outer returns the products of all elements of two vectors.
+// Outer returns the outer product of two vectors: out[i, j] = a[i] * b[j].
 func Outer(a *polygrad.Tensor, b *polygrad.Tensor) *polygrad.Tensor {
 	return call("numpy.outer", []any{a, b})[0]
 }
 
-// Kron returns the product of Kronecker.
+// Kron returns the Kronecker product.
 func Kron(a *polygrad.Tensor, b *polygrad.Tensor) *polygrad.Tensor {
 	return call("numpy.kron", []any{a, b})[0]
 }
 
-// Cross returns the cross product of vectors of 2 or 3.
-// They lie along axisa and axisb, the result along axisc; or all along axis. Two vectors of 2 have one number, the third of their product.
+// Cross returns the cross product of vectors of 2 or 3 elements.
+// They lie along axisa and axisb, the result along axisc; axis stands for all three. Two vectors of 2 elements give one number, the third component.
 // Options: WithAxisa (-1), WithAxisb (-1), WithAxisc (-1), WithAxis.
 func Cross(a *polygrad.Tensor, b *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.cross", []any{a, b}, opts...)[0]
 }
 
-// Convolve returns the convolution of two vectors: all of it, as long as the longer one, or without edges.
+// Convolve returns the convolution of two vectors.
+// mode "full" gives all of it, "same" as many elements as the longer vector has, "valid" only those where the vectors overlap completely.
 // Options: WithMode (full).
 func Convolve(a *polygrad.Tensor, v *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.convolve", []any{a, v}, opts...)[0]
 }
 
-// Correlate returns the correlation of two vectors: convolve with v reversed and conjugate.
+// Correlate returns the correlation of two vectors: convolve with v reversed and conjugated.
 // Options: WithMode (valid).
 func Correlate(a *polygrad.Tensor, v *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.correlate", []any{a, v}, opts...)[0]
 }
 
-// Polyval returns the polynomial with coefficients p, the highest first, at x.
+// Polyval returns the value at x of the polynomial with coefficients p, the highest power first.
 func Polyval(p *polygrad.Tensor, x any) *polygrad.Tensor {
 	return call("numpy.polyval", []any{p, x})[0]
 }
 
-// Roots returns the complex roots, in any order, of the polynomial with coefficients p, the highest first.
-// Coefficients of 0 at both ends are cut off, for which p is computed; the last ones are roots of 0. Without strip_zeros the first one must not be 0.
+// Roots returns the complex roots, in any order, of a polynomial with coefficients p, highest power first.
+// Leading and trailing coefficients of 0 are removed, for which p is computed; each trailing one is a root 0. Without strip_zeros the first coefficient
+// must not be 0.
 // Options: WithStripZeros (true).
 func Roots(p *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.roots", []any{p}, opts...)[0]
 }
 
-// Polydiv returns the quotient and the remainder of polynomials, by their coefficients.
-// The remainder has as many as u. The first coefficient of v must not be 0.
+// Polydiv returns the coefficients of the quotient and the remainder of two polynomials.
+// The remainder has as many coefficients as u. The first coefficient of v must not be 0.
 func Polydiv(u *polygrad.Tensor, v *polygrad.Tensor) (*polygrad.Tensor, *polygrad.Tensor) {
 	r := call("numpy.polydiv", []any{u, v})
 	return r[0], r[1]
 }
 
-// Poly returns the coefficients, the highest first, of the polynomial with these roots.
+// Poly returns the coefficients, highest power first, of the polynomial with the given roots.
 // Of a square matrix it is the characteristic polynomial.
 func Poly(seqOfZeros *polygrad.Tensor) *polygrad.Tensor {
 	return call("numpy.poly", []any{seqOfZeros})[0]
 }
 
-// Polyfit returns the coefficients of the polynomial of degree deg that is nearest to y at x.
-// The highest is first: they have the shape (deg + 1), or (deg + 1, k) for y (n, k). The fit is by least squares, with weights w (n).
+// Polyfit returns the coefficients of the polynomial of degree deg that fits y at x by least squares.
+// The highest power is first: the shape is (deg + 1), or (deg + 1, k) for y (n, k). w (n) are the weights of the points.
 // Options: WithW.
 func Polyfit(x *polygrad.Tensor, y *polygrad.Tensor, deg int, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.polyfit", []any{x, y, deg}, opts...)[0]
 }
 
-// Polyadd returns the sum of polynomials, by their coefficients.
+// Polyadd returns the coefficients of the sum of two polynomials.
 func Polyadd(a1 *polygrad.Tensor, a2 *polygrad.Tensor) *polygrad.Tensor {
 	return call("numpy.polyadd", []any{a1, a2})[0]
 }
 
-// Polysub returns the difference of polynomials, by their coefficients.
+// Polysub returns the coefficients of the difference of two polynomials.
 func Polysub(a1 *polygrad.Tensor, a2 *polygrad.Tensor) *polygrad.Tensor {
 	return call("numpy.polysub", []any{a1, a2})[0]
 }
 
-// Polymul returns the product of polynomials, by their coefficients.
+// Polymul returns the coefficients of the product of two polynomials.
 func Polymul(a1 *polygrad.Tensor, a2 *polygrad.Tensor) *polygrad.Tensor {
 	return call("numpy.polymul", []any{a1, a2})[0]
 }
 
-// Polyder returns the derivative of order m of a polynomial.
+// Polyder returns the coefficients of the derivative of order m of a polynomial.
 // Options: WithM (1).
 func Polyder(p *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.polyder", []any{p}, opts...)[0]
 }
 
-// Polyint returns the integral of order m of a polynomial, with constants k.
+// Polyint returns the coefficients of the integral of order m of a polynomial, with integration constants k.
 // Options: WithM (1), WithK.
 func Polyint(p *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.polyint", []any{p}, opts...)[0]
 }
 
-// Vander returns the matrix of powers of a vector, with n columns.
+// Vander returns the Vandermonde matrix: the powers of the elements of a vector, in n columns.
 // Options: WithN, WithIncreasing (false).
 func Vander(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("numpy.vander", []any{x}, opts...)[0]
@@ -1163,16 +1176,16 @@ func Vander(x *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 // Bartlett returns the triangular window of M points, float32.
 func Bartlett(m int) *polygrad.Tensor { return call("numpy.bartlett", []any{m})[0] }
 
-// Blackman returns the window of Blackman of M points, float32.
+// Blackman returns the Blackman window of M points, float32.
 func Blackman(m int) *polygrad.Tensor { return call("numpy.blackman", []any{m})[0] }
 
-// Hamming returns the window of Hamming of M points, float32.
+// Hamming returns the Hamming window of M points, float32.
 func Hamming(m int) *polygrad.Tensor { return call("numpy.hamming", []any{m})[0] }
 
-// Hanning returns the window of von Hann of M points, float32.
+// Hanning returns the Hann window of M points, float32.
 func Hanning(m int) *polygrad.Tensor { return call("numpy.hanning", []any{m})[0] }
 
-// Kaiser returns the window of Kaiser of M points with the parameter beta, float32.
+// Kaiser returns the Kaiser window of M points with the parameter beta, float32.
 func Kaiser(m int, beta float64) *polygrad.Tensor { return call("numpy.kaiser", []any{m, beta})[0] }
 
 // WithAppend is the argument append of Diff.

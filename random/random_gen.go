@@ -2,14 +2,14 @@
 
 // Package random has random numbers by key.
 //
-// A key is a tensor of two uint32, made of a seed. A function of a key returns the same numbers whenever it is called: split makes new keys of
-// one, fold_in one key of a key and an integer. Keys, bits and integers are those of jax.random (Threefry-2x32, partitionable; Salmon et al., 2011),
-// other samples are equal to rounding, but for poisson with lam of 10 and more and binomial with n p above 10.
+// A key is a tensor of two uint32, made from a seed. A function called with the same key returns the same numbers: split makes new keys from one,
+// fold_in makes a key from a key and an integer. Keys, bits and integers are those of jax.random (Threefry-2x32, partitionable; Salmon et al., 2011);
+// other samples agree with it up to rounding, except those of poisson with lam >= 10 and binomial with n p > 10.
 package random
 
 import "polygrad"
 
-// Key returns the key of a seed.
+// Key returns the key made from a seed.
 func Key(seed int) *polygrad.Tensor { return call("random.key", []any{seed})[0] }
 
 // Split returns num new keys, as a tensor of shape (num, 2); of shape (…, 2) for several sizes.
@@ -18,7 +18,7 @@ func Split(key *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("random.split", []any{key}, opts...)[0]
 }
 
-// FoldIn returns the key of a key and an integer; keys for a tensor of integers.
+// FoldIn returns a new key derived from a key and an integer; for a tensor of integers, one key for each.
 func FoldIn(key *polygrad.Tensor, data any) *polygrad.Tensor {
 	return call("random.fold_in", []any{key, data})[0]
 }
@@ -42,14 +42,14 @@ func Normal(key *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 }
 
 // RandInt returns random integers, uniform in [minval, maxval); minval where maxval is not greater.
-// In a span near the limit of the type some integers are drawn more often: the result is the remainder of random bits, as in JAX.
+// If maxval - minval is close to the range of the type, some integers are drawn more often: the result is a remainder of random bits, as in JAX.
 // Options: WithDType (int).
 func RandInt(key *polygrad.Tensor, shape []int, minval any, maxval any, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("random.randint", []any{key, shape, minval, maxval}, opts...)[0]
 }
 
-// Permutation returns the elements of x in another order along an axis; of a number n, those of arange(n).
-// With independent each vector along the axis has an order of its own.
+// Permutation returns the slices of x along an axis in random order; for a number n, arange(n) in random order.
+// With independent the elements of each vector along the axis are permuted independently.
 // Options: WithAxis (0), WithIndependent (false).
 func Permutation(key *polygrad.Tensor, x any, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("random.permutation", []any{key, x}, opts...)[0]
@@ -68,7 +68,7 @@ func Bernoulli(key *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("random.bernoulli", []any{key}, opts...)[0]
 }
 
-// Categorical returns random positions along an axis, with the probabilities softmax(logits), int32.
+// Categorical returns random indices along an axis, with the probabilities softmax(logits), int32.
 // shape ends with the shape of logits without the axis, its default. Without replace the samples of one vector differ.
 // Options: WithAxis (-1), WithShape, WithReplace (true).
 func Categorical(key *polygrad.Tensor, logits *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
@@ -94,8 +94,8 @@ func MultivariateNormal(key *polygrad.Tensor, mean *polygrad.Tensor, cov *polygr
 	return call("random.multivariate_normal", []any{key, mean, cov}, opts...)[0]
 }
 
-// Orthogonal returns random orthogonal matrices (…, n, m), uniform by Haar's measure; m is n unless given.
-// The shorter side of a matrix that is not square is orthonormal.
+// Orthogonal returns random orthogonal matrices (…, n, m), uniform in the Haar measure; m is n unless given.
+// Of a matrix that is not square, the rows or the columns, whichever are fewer, are orthonormal.
 // Options: WithShape, WithDType (float), WithM.
 func Orthogonal(key *polygrad.Tensor, n int, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("random.orthogonal", []any{key, n}, opts...)[0]
@@ -119,7 +119,7 @@ func Exponential(key *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor
 	return call("random.exponential", []any{key}, opts...)[0]
 }
 
-// Laplace returns random numbers of the Laplace distribution: exp(-|x|) / 2.
+// Laplace returns random numbers of the Laplace distribution with density exp(-|x|) / 2.
 // Options: WithShape, WithDType (float).
 func Laplace(key *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("random.laplace", []any{key}, opts...)[0]
@@ -131,19 +131,19 @@ func Logistic(key *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("random.logistic", []any{key}, opts...)[0]
 }
 
-// Gumbel returns random numbers of the Gumbel distribution: exp(-x - exp(-x)).
+// Gumbel returns random numbers of the Gumbel distribution with density exp(-x - exp(-x)).
 // Options: WithShape, WithDType (float).
 func Gumbel(key *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("random.gumbel", []any{key}, opts...)[0]
 }
 
-// Cauchy returns random numbers of the Cauchy distribution: 1 / (pi (1 + x^2)).
+// Cauchy returns random numbers of the Cauchy distribution with density 1 / (pi (1 + x^2)).
 // Options: WithShape, WithDType (float).
 func Cauchy(key *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("random.cauchy", []any{key}, opts...)[0]
 }
 
-// Pareto returns random numbers of the Pareto distribution: b / x^(b+1), from 1 on.
+// Pareto returns random numbers of the Pareto distribution with density b / x^(b+1) for x >= 1.
 // Options: WithShape, WithDType (float).
 func Pareto(key *polygrad.Tensor, b any, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("random.pareto", []any{key, b}, opts...)[0]
@@ -180,21 +180,22 @@ func Triangular(key *polygrad.Tensor, left any, mode any, right any, opts ...pol
 	return call("random.triangular", []any{key, left, mode, right}, opts...)[0]
 }
 
-// Gamma returns random numbers of the gamma distribution with a shape parameter: x^(a-1) exp(-x).
-// The derivative by a is that along a quantile, also of what is made of them.
+// Gamma returns random numbers of the gamma distribution of shape a.
+// Its density is proportional to x^(a-1) exp(-x). The derivative with respect to a keeps the quantile fixed (implicit reparameterisation), also in functions of the samples.
 // Options: WithShape, WithDType (float).
 func Gamma(key *polygrad.Tensor, a any, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("random.gamma", []any{key, a}, opts...)[0]
 }
 
 // Loggamma returns logarithms of random numbers of the gamma distribution.
-// They are exact also where the numbers themselves are too small for the type.
+// They are accurate even where the numbers themselves would underflow.
 // Options: WithShape, WithDType (float).
 func Loggamma(key *polygrad.Tensor, a any, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("random.loggamma", []any{key, a}, opts...)[0]
 }
 
-// Beta returns random numbers of the beta distribution: x^(a-1) (1-x)^(b-1), from 0 to 1.
+// Beta returns random numbers of the beta distribution.
+// Its density is proportional to x^(a-1) (1-x)^(b-1) for x from 0 to 1.
 // Options: WithShape, WithDType (float).
 func Beta(key *polygrad.Tensor, a any, b any, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("random.beta", []any{key, a, b}, opts...)[0]
@@ -218,7 +219,8 @@ func T(key *polygrad.Tensor, df any, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("random.t", []any{key, df}, opts...)[0]
 }
 
-// GeneralizedNormal returns random numbers of the generalised normal distribution: exp(-|x|^p).
+// GeneralizedNormal returns random numbers of the generalised normal distribution.
+// Its density is proportional to exp(-|x|^p).
 // Options: WithShape, WithDType (float).
 func GeneralizedNormal(key *polygrad.Tensor, p any, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("random.generalized_normal", []any{key, p}, opts...)[0]
@@ -231,7 +233,7 @@ func Dirichlet(key *polygrad.Tensor, alpha *polygrad.Tensor, opts ...polygrad.Op
 	return call("random.dirichlet", []any{key, alpha}, opts...)[0]
 }
 
-// Ball returns random points (…, d) of the unit ball of the p-norm, uniform.
+// Ball returns random points (…, d), uniform in the unit ball of the p-norm.
 // Options: WithP (2), WithShape, WithDType (float).
 func Ball(key *polygrad.Tensor, d int, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("random.ball", []any{key, d}, opts...)[0]
@@ -243,13 +245,13 @@ func Poisson(key *polygrad.Tensor, lam any, opts ...polygrad.Option) *polygrad.T
 	return call("random.poisson", []any{key, lam}, opts...)[0]
 }
 
-// Binomial returns random numbers of successes of n trials with probability p.
+// Binomial returns random numbers of successes in n trials of probability p.
 // Options: WithShape, WithDType (float).
 func Binomial(key *polygrad.Tensor, n any, p any, opts ...polygrad.Option) *polygrad.Tensor {
 	return call("random.binomial", []any{key, n, p}, opts...)[0]
 }
 
-// Multinomial returns random counts of n trials with k outcomes of the probabilities p (…, k).
+// Multinomial returns random counts of k outcomes, of probabilities p (…, k), in n trials.
 // shape is that of the counts, (…, k).
 // Options: WithShape, WithDType (float).
 func Multinomial(key *polygrad.Tensor, n any, p *polygrad.Tensor, opts ...polygrad.Option) *polygrad.Tensor {

@@ -15,7 +15,7 @@ func Gamma(x *polygrad.Tensor) *polygrad.Tensor { return call("special.gamma", [
 func Gammaln(x *polygrad.Tensor) *polygrad.Tensor { return call("special.gammaln", []any{x})[0] }
 
 // Gammasgn returns the sign of the gamma function.
-// It is NaN where that has a pole below 0.
+// It is NaN at the poles below 0.
 func Gammasgn(x *polygrad.Tensor) *polygrad.Tensor { return call("special.gammasgn", []any{x})[0] }
 
 // Loggamma returns log|Gamma(x)|.
@@ -49,7 +49,7 @@ func Gammainc(a *polygrad.Tensor, x any) *polygrad.Tensor {
 }
 
 // Gammaincc returns the regularised upper incomplete gamma function Q(a, x) = 1 - P(a, x).
-// It is computed itself where x > a + 1, so a small Q is accurate there.
+// It is computed directly where x > a + 1, so a small Q is accurate there.
 func Gammaincc(a *polygrad.Tensor, x any) *polygrad.Tensor {
 	return call("special.gammaincc", []any{a, x})[0]
 }
@@ -69,14 +69,14 @@ func Betainc(a *polygrad.Tensor, b any, x any) *polygrad.Tensor {
 	return call("special.betainc", []any{a, b, x})[0]
 }
 
-// Zeta returns the zeta function of Hurwitz, the sum of (q+k)^-x for k from 0 on.
-// It is that of Riemann for q = 1. q must be positive.
+// Zeta returns the Hurwitz zeta function: the sum of (q+k)^-x over all k >= 0.
+// For q = 1 it is the Riemann zeta function. q must be positive.
 func Zeta(x *polygrad.Tensor, q any) *polygrad.Tensor { return call("special.zeta", []any{x, q})[0] }
 
 // Erf returns the error function.
 func Erf(x *polygrad.Tensor) *polygrad.Tensor { return call("special.erf", []any{x})[0] }
 
-// Erfc returns 1 - erf(x), also where that is small.
+// Erfc returns 1 - erf(x), accurate also where it is small.
 func Erfc(x *polygrad.Tensor) *polygrad.Tensor { return call("special.erfc", []any{x})[0] }
 
 // Erfinv returns the inverse of erf.
@@ -85,7 +85,7 @@ func Erfinv(x *polygrad.Tensor) *polygrad.Tensor { return call("special.erfinv",
 // Ndtr returns the cumulative distribution function of the standard normal distribution.
 func Ndtr(x *polygrad.Tensor) *polygrad.Tensor { return call("special.ndtr", []any{x})[0] }
 
-// LogNdtr returns the logarithm of ndtr, also where that is 0.
+// LogNdtr returns the logarithm of ndtr, accurate also where ndtr underflows to 0.
 func LogNdtr(x *polygrad.Tensor) *polygrad.Tensor { return call("special.log_ndtr", []any{x})[0] }
 
 // Ndtri returns the inverse of ndtr.

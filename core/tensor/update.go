@@ -149,19 +149,19 @@ const adamSettings = "b1 operand, b2 operand, eps operand, eps_root operand"
 
 // UpdateRules are the rules.
 var UpdateRules = []UpdateRule{
-	{"scale_by_adam", adamSettings + ", nesterov bool = false", Needs{State: "like like", Count: "always"}, `First moments over roots of second ones, without bias (Adam, arXiv:1412.6980).`, adam},
-	{"scale_by_belief", adamSettings + ", nesterov bool = false", Needs{State: "like like", Count: "always"}, `First moments over roots of variances (AdaBelief, arXiv:2010.07468).`, func(u *updating) *uop.UOp {
+	{"scale_by_adam", adamSettings + ", nesterov bool = false", Needs{State: "like like", Count: "always"}, `The first moment over the root of the second, both bias-corrected (Adam, arXiv:1412.6980).`, adam},
+	{"scale_by_belief", adamSettings + ", nesterov bool = false", Needs{State: "like like", Count: "always"}, `The first moment over the root of the variance of the gradient about it (AdaBelief, arXiv:2010.07468).`, func(u *updating) *uop.UOp {
 		m := u.mean(0, u.g, "b1")
 		v := add(u.mean(1, square(sub(u.g, m)), "b2"), u.of("eps_root"))
 		u.state[1] = v
 		return div(u.first(m, "b1"), add(sqrt(u.unbiased(v, "b2", 0)), u.of("eps")))
 	}},
-	{"scale_by_yogi", adamSettings, Needs{State: "like like", Count: "always"}, `First moments over roots of second ones that change by the size of the gradient (Yogi).`,
+	{"scale_by_yogi", adamSettings, Needs{State: "like like", Count: "always"}, `The step of Adam with a second moment v that changes by (1 - b2) g^2, towards g^2 (Yogi).`,
 		moments(func(u *updating, _ *uop.UOp) *uop.UOp {
 			square := square(u.g)
 			return sub(u.state[1], mul(mul(sign(sub(u.state[1], square)), square), oneMinus(u.of("b2"))))
 		})},
-	{"scale_by_radam", adamSettings + ", threshold operand, nesterov bool = false", Needs{State: "like like", Count: "always"}, `The step of Adam rectified by the variance of its rate (arXiv:1908.03265).`, func(u *updating) *uop.UOp {
+	{"scale_by_radam", adamSettings + ", threshold operand, nesterov bool = false", Needs{State: "like like", Count: "always"}, `The step of Adam rectified by the variance of its adaptive rate (RAdam, arXiv:1908.03265).`, func(u *updating) *uop.UOp {
 		m, v := u.mean(0, u.g, "b1"), u.mean(1, square(u.g), "b2")
 		first, second := u.first(m, "b1"), u.unbiased(v, "b2", 0)
 		count := cast(u.count, uop.LeastUpper(uop.Float32, u.g.DType))
@@ -176,7 +176,7 @@ var UpdateRules = []UpdateRule{
 		r := sqrt(div(mul(mul(sub(ro, 4), sub(ro, 2)), most), mul(mul(sub(most, 4), sub(most, 2)), ro)))
 		return where(ge(ro, u.of("threshold")), mul(cast(r, first.DType), u.over(first, second)), first)
 	}},
-	{"scale_by_amsgrad", adamSettings + ", bias_correction_mu bool = true, bias_correction_nu bool = true", Needs{State: "like like like", Count: "bias_correction_mu bias_correction_nu"}, `The step of Adam with the greatest second moment so far (arXiv:1904.09237).`, func(u *updating) *uop.UOp {
+	{"scale_by_amsgrad", adamSettings + ", bias_correction_mu bool = true, bias_correction_nu bool = true", Needs{State: "like like like", Count: "bias_correction_mu bias_correction_nu"}, `The step of Adam with the greatest second moment so far (AMSGrad, arXiv:1904.09237).`, func(u *updating) *uop.UOp {
 		m, v := u.mean(0, u.g, "b1"), u.mean(1, square(u.g), "b2")
 		if u.is("bias_correction_mu") {
 			m = u.unbiased(m, "b1", 0)
@@ -187,19 +187,19 @@ var UpdateRules = []UpdateRule{
 		u.state[2] = maximum(u.state[2], v)
 		return u.over(m, u.state[2])
 	}},
-	{"scale_by_adamax", "b1 operand, b2 operand, eps operand", Needs{State: "like like", Count: "always"}, `First moments over the greatest gradients, which decay (arXiv:1412.6980).`, func(u *updating) *uop.UOp {
+	{"scale_by_adamax", "b1 operand, b2 operand, eps operand", Needs{State: "like like", Count: "always"}, `The first moment over a decaying maximum of |g| (AdaMax, arXiv:1412.6980).`, func(u *updating) *uop.UOp {
 		m := u.mean(0, u.g, "b1")
 		u.state[1] = maximum(add(abs(u.g), u.of("eps")), mul(u.state[1], u.of("b2")))
 		return div(u.unbiased(m, "b1", 0), u.state[1])
 	}},
-	{"scale_by_novograd", adamSettings + ", weight_decay operand", Needs{State: "like one", Count: "always", Param: true}, `Moments of gradients over norms of layers (arXiv:1905.11286).`, func(u *updating) *uop.UOp {
+	{"scale_by_novograd", adamSettings + ", weight_decay operand", Needs{State: "like one", Count: "always", Param: true}, `The decaying sum of gradients, each over the root of the averaged squared norm of its layer (NovoGrad, arXiv:1905.11286).`, func(u *updating) *uop.UOp {
 		begins, square := eq(u.count, 1), sum(square(u.g), nil, false)
 		u.state[1] = where(begins, square, average(square, u.state[1], u.of("b2")))
 		scaled := add(u.over(u.g, u.state[1]), mul(u.p, u.of("weight_decay")))
 		u.state[0] = where(begins, scaled, add(mul(u.state[0], u.of("b1")), scaled))
 		return u.state[0]
 	}},
-	{"scale_by_lion", "b1 operand, b2 operand, mode text {hard smooth refined}, smooth_beta operand", Needs{State: "like"}, `The sign of a moment, or a function like it (Lion, arXiv:2302.06675).`, func(u *updating) *uop.UOp {
+	{"scale_by_lion", "b1 operand, b2 operand, mode text {hard smooth refined}, smooth_beta operand", Needs{State: "like"}, `The sign of an average of gradients, or a smooth or refined form of the sign (Lion, arXiv:2302.06675).`, func(u *updating) *uop.UOp {
 		m := average(u.g, u.state[0], u.of("b1"))
 		u.mean(0, u.g, "b2")
 		switch u.of("mode") {
@@ -210,20 +210,20 @@ var UpdateRules = []UpdateRule{
 		}
 		return sign(m)
 	}},
-	{"scale_by_rss", "eps operand", Needs{State: "like"}, `The gradient over the root of the sum of all squares (Adagrad).`, func(u *updating) *uop.UOp {
+	{"scale_by_rss", "eps operand", Needs{State: "like"}, `The gradient over the root of the sum of all squared gradients (AdaGrad).`, func(u *updating) *uop.UOp {
 		u.state[0] = add(square(u.g), u.state[0])
 		return mul(u.g, rsqrtPositive(u.state[0], u.of("eps")))
 	}},
 	{"scale_by_rms", "decay operand, eps operand, eps_in_sqrt bool, bias_correction bool",
-		Needs{State: "like? like", Count: "bias_correction"}, `The gradient over the root of the average of squares, or, with two tensors of state, over the standard deviation.`, deviation},
-	{"scale_by_adadelta", "rho operand, eps operand", Needs{State: "like like"}, `The gradient times the root of averages: of squares of updates over those of gradients.`, func(u *updating) *uop.UOp {
+		Needs{State: "like? like", Count: "bias_correction"}, `The gradient over the root of the moving average of its square (RMSProp) or, with two state tensors, over its standard deviation (centered RMSProp).`, deviation},
+	{"scale_by_adadelta", "rho operand, eps operand", Needs{State: "like like"}, `The gradient times the root mean square of past updates over that of past gradients (AdaDelta).`, func(u *updating) *uop.UOp {
 		u.mean(0, square(u.g), "rho")
 		root := func(x *uop.UOp) *uop.UOp { return sqrt(add(x, u.of("eps"))) }
 		scaled := mul(div(root(u.state[1]), root(u.state[0])), u.g)
 		u.mean(1, square(scaled), "rho")
 		return scaled
 	}},
-	{"scale_by_adan", "b1 operand, b2 operand, b3 operand, eps operand, eps_root operand", Needs{State: "like like like like", Count: "always"}, `Moments of gradients and of their changes (Adan, arXiv:2208.06677).`, func(u *updating) *uop.UOp {
+	{"scale_by_adan", "b1 operand, b2 operand, b3 operand, eps operand, eps_root operand", Needs{State: "like like like like", Count: "always"}, `The moving averages of gradients and of their differences, over the root of a second moment (Adan, arXiv:2208.06677).`, func(u *updating) *uop.UOp {
 		change := where(eq(u.count, 1), 0.0, sub(u.g, u.state[3]))
 		ahead := oneMinus(u.of("b2"))
 		m, v := u.mean(0, u.g, "b1"), u.mean(1, change, "b2")
@@ -232,18 +232,18 @@ var UpdateRules = []UpdateRule{
 		return u.over(add(u.unbiased(m, "b1", 0), mul(u.unbiased(v, "b2", 0), ahead)), u.unbiased(n, "b3", 0))
 	}},
 	{"scale_by_ademamix", "b1 operand, b2 operand, b3 operand, alpha operand, eps operand, eps_root operand",
-		Needs{State: "like like like", Count: "always"}, `The step of Adam with a fast and a slow average (AdEMAMix, arXiv:2409.03137).`, func(u *updating) *uop.UOp {
+		Needs{State: "like like like", Count: "always"}, `The step of Adam with the sum of a fast and a slow moving average (AdEMAMix, arXiv:2409.03137).`, func(u *updating) *uop.UOp {
 			fast, slow, v := u.mean(0, u.g, "b1"), u.mean(1, u.g, "b3"), u.mean(2, square(u.g), "b2")
 			return u.over(add(u.unbiased(fast, "b1", 0), mul(slow, u.of("alpha"))), u.unbiased(v, "b2", 0))
 		}},
 	{"scale_by_simplified_ademamix", "b1 operand, b2 operand, alpha operand, eps operand, eps_root operand",
-		Needs{State: "like like", Count: "always"}, `Sums of gradients, which decay, and alpha times the gradient (arXiv:2502.02431).`, func(u *updating) *uop.UOp {
+		Needs{State: "like like", Count: "always"}, `A decaying sum of gradients plus alpha times the gradient, over the root of the second moment (arXiv:2502.02431).`, func(u *updating) *uop.UOp {
 			u.state[0] = add(u.g, mul(u.state[0], u.of("b1")))
 			v := u.mean(1, square(u.g), "b2")
 			return u.over(add(u.state[0], mul(u.g, u.of("alpha"))), u.unbiased(v, "b2", 0))
 		}},
 	{"scale_by_rprop", "eta_minus operand, eta_plus operand, min_step_size operand, max_step_size operand",
-		Needs{State: "like like"}, `Steps by the sign of the gradient before, longer while it stays and shorter when it turns.`, func(u *updating) *uop.UOp {
+		Needs{State: "like like"}, `Steps by the sign of the previous gradient, longer while the sign stays and shorter when it changes (Rprop).`, func(u *updating) *uop.UOp {
 			size, last := u.state[0], u.state[1]
 			same := mul(u.g, last)
 			turned := lt(same, 0)
@@ -253,7 +253,7 @@ var UpdateRules = []UpdateRule{
 			u.state[1] = where(turned, 0.0, mul(u.state[0], sign(u.g)))
 			return where(turned, 0.0, last)
 		}},
-	{"scale_by_sm3", "b1 operand, b2 operand, eps operand", Needs{State: "axis* like"}, `The gradient over roots of maxima along each axis (SM3, arXiv:1901.11150).`, func(u *updating) *uop.UOp {
+	{"scale_by_sm3", "b1 operand, b2 operand, eps operand", Needs{State: "axis* like"}, `The gradient over the root of second moments kept as one vector of maxima for each axis (SM3, arXiv:1901.11150).`, func(u *updating) *uop.UOp {
 		n := len(u.state) - 1
 		var least *uop.UOp
 		for axis, m := range u.state[:n] {
@@ -289,7 +289,7 @@ var UpdateRules = []UpdateRule{
 		return step
 	}},
 	{"scale_by_factored_rms", "decay operand, epsilon operand, axes ints?",
-		Needs{State: "row column whole", Param: true}, `The gradient over the root of averages of squares, kept as rows and columns along two axes if these are given (arXiv:1804.04235).`, func(u *updating) *uop.UOp {
+		Needs{State: "row column whole", Param: true}, `The gradient over the root of the moving average of its square, factored into row and column averages if two axes are given (Adafactor, arXiv:1804.04235).`, func(u *updating) *uop.UOp {
 			square := add(square(u.g), u.of("epsilon"))
 			root := func(x *uop.UOp) *uop.UOp { return pow(x, -0.5) }
 			axes, factored := u.of("axes").([]int64)
@@ -306,20 +306,20 @@ var UpdateRules = []UpdateRule{
 			row = root(div(row, mean(row, []int{at}, true)))
 			return mul(mul(u.g, unsqueeze(row, longest)), unsqueeze(root(col), second))
 		}},
-	{"scale_by_distance_over_gradients", "eps operand, global_scale operand", Needs{State: "one one like", Param: true}, `Steps by the distance from the first parameter (DoG, arXiv:2302.12022).`, func(u *updating) *uop.UOp {
+	{"scale_by_distance_over_gradients", "eps operand, global_scale operand", Needs{State: "one one like", Param: true}, `The gradient times the greatest distance from the initial parameter over the root of the sum of squared gradients (DoG, arXiv:2302.12022).`, func(u *updating) *uop.UOp {
 		u.state[0] = maximum(u.state[0], norm2(sub(u.p, u.state[2])))
 		u.state[1] = add(u.state[1], sum(square(u.g), nil, false))
 		squares := sum(u.state[1], nil, false) // optax has it as a vector of one, which would be the shape of steps of scalars
 		return mul(mul(div(u.state[0], sqrt(add(squares, u.of("eps")))), u.of("global_scale")), u.g)
 	}},
-	{"scale_by_acprop", adamSettings, Needs{State: "like like", Count: "always"}, `The gradient over the root of the variance before it (ACProp, arXiv:2110.05454).`, func(u *updating) *uop.UOp {
+	{"scale_by_acprop", adamSettings, Needs{State: "like like", Count: "always"}, `The gradient over the root of the variance of earlier gradients (ACProp, arXiv:2110.05454).`, func(u *updating) *uop.UOp {
 		before, first := u.state[1], eq(u.count, 1)
 		u.state[1] = add(average(square(sub(u.g, u.state[0])), before, u.of("b2")), u.of("eps_root"))
 		u.mean(0, u.g, "b1")
 		return div(u.g, add(sqrt(where(first, 1.0, u.unbiased(before, "b2", -1))), u.of("eps")))
 	}},
 	{"scale_by_adopt", "b1 operand, b2 operand, eps operand, nesterov bool, clip operand?",
-		Needs{State: "like like", Count: "always"}, `Moments of gradients over roots of the second moment before them, each at most clip (ADOPT, arXiv:2411.02853).`, func(u *updating) *uop.UOp {
+		Needs{State: "like like", Count: "always"}, `The first moment of gradients over the root of the previous second moment, clipped to [-clip, clip] (ADOPT, arXiv:2411.02853).`, func(u *updating) *uop.UOp {
 			first := eq(u.count, 1)
 			scaled := div(u.g, maximum(sqrt(u.state[1]), u.of("eps")))
 			if most := u.of("clip"); most != nil {
@@ -334,7 +334,7 @@ var UpdateRules = []UpdateRule{
 			}
 			return u.state[0]
 		}},
-	{"scale_by_cocob", "alpha operand", Needs{State: "like like like like like", Param: true}, `Steps by betting on the coordinates of gradients (COCOB, arXiv:1705.07795).`, func(u *updating) *uop.UOp {
+	{"scale_by_cocob", "alpha operand", Needs{State: "like like like like like", Param: true}, `Steps by coin betting on each coordinate of the gradient (COCOB, arXiv:1705.07795).`, func(u *updating) *uop.UOp {
 		start, size := u.state[0], abs(u.g)
 		total := sub(u.state[1], u.g)
 		most, length := maximum(u.state[2], size), add(u.state[3], size)
@@ -343,7 +343,7 @@ var UpdateRules = []UpdateRule{
 		bet := div(total, mul(most, maximum(add(length, most), mul(most, u.of("alpha")))))
 		return add(sub(start, u.p), mul(bet, add(most, reward)))
 	}},
-	{"scale_by_madgrad", "learning_rate operand, momentum operand, eps operand", Needs{State: "like like like", Count: "always", Param: true}, `Steps of dual averaging over cube roots of sums of squares (MADGRAD, arXiv:2101.11075).`, func(u *updating) *uop.UOp {
+	{"scale_by_madgrad", "learning_rate operand, momentum operand, eps operand", Needs{State: "like like like", Count: "always", Param: true}, `Steps of dual averaging, scaled by the cube root of a weighted sum of squared gradients (MADGRAD, arXiv:2101.11075).`, func(u *updating) *uop.UOp {
 		steps := sqrt(cast(u.count, uop.LeastUpper(uop.Float32, u.g.DType)))
 		weight := mul(steps, add(mul(likeConst(steps, 1), u.of("learning_rate")), u.of("eps")))
 		u.state[0] = add(u.state[0], cast(mul(weight, square(u.g)), u.g.DType))
@@ -355,15 +355,15 @@ var UpdateRules = []UpdateRule{
 		average := sub(u.state[2], div(u.state[1], add(root, u.of("eps"))))
 		return mul(sub(average, u.p), oneMinus(u.of("momentum")))
 	}},
-	{"trace", "decay operand, nesterov bool = false", Needs{State: "like"}, `Momentum: the sum of gradients, which decays.`, momentum},
-	{"ema", "decay operand, debias bool = true", Needs{State: "like", Count: "debias"}, `The average of gradients, which decays.`, func(u *updating) *uop.UOp {
+	{"trace", "decay operand, nesterov bool = false", Needs{State: "like"}, `Momentum: the decaying sum of gradients.`, momentum},
+	{"ema", "decay operand, debias bool = true", Needs{State: "like", Count: "debias"}, `The exponential moving average of gradients.`, func(u *updating) *uop.UOp {
 		m := u.mean(0, u.g, "decay")
 		if u.is("debias") {
 			m = u.unbiased(m, "decay", 0)
 		}
 		return m
 	}},
-	{"scale_by_trust_ratio", "min_norm operand, trust_coefficient operand, eps operand", Needs{Param: true}, `A step as long as the parameter, times trust_coefficient.`, func(u *updating) *uop.UOp {
+	{"scale_by_trust_ratio", "min_norm operand, trust_coefficient operand, eps operand", Needs{Param: true}, `The gradient scaled to the norm of the parameter, times trust_coefficient.`, func(u *updating) *uop.UOp {
 		// The derivative of a norm below min_norm is 0, and not NaN at 0.
 		length := func(x *uop.UOp) *uop.UOp {
 			small := le(norm2(x), u.of("min_norm"))

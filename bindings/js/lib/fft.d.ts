@@ -3,12 +3,12 @@
 /**
  * Fourier transforms, as numpy.fft has them.
  *
- * A transform of n elements is X[k] = sum of x[j] e^(-2 pi i j k/n). Spectra are complex tensors: complex64, or complex128 where the
- * operand is float64 or complex128. Any length is possible: products of prime factors up to 61 take Stockham's passes, others the
- * transform by chirps of Bluestein. norm says what divides: "backward" the inverse by n, "forward" the transform by n, "ortho" both
- * by the root of n. All have derivatives and batches. The relative error is about 2e-7 for a million elements, 2e-16 in complex128;
- * by chirps it is 4 times as much. Lengths are numbers: an axis whose size is a variable is refused, as a plan depends on the
- * factors of the length.
+ * The transform of n elements is X[k] = sum of x[j] e^(-2 pi i j k/n). Spectra are complex tensors: complex64, or complex128 where
+ * the operand is float64 or complex128. Any length is possible: lengths whose prime factors are at most 61 use the Stockham
+ * algorithm, others Bluestein's chirp algorithm. norm says which direction is scaled: "backward" divides the inverse by n, "forward"
+ * the transform by n, "ortho" both by sqrt(n). All functions have derivatives and batching rules. The relative error is about 2e-7
+ * for a million elements, 2e-16 in complex128; with Bluestein's algorithm it is 4 times as large. Lengths are numbers: an axis whose
+ * size is a variable is an error, because the plan depends on the factors of the length.
  *
  * @example
  * const z = fft.rfft(new Tensor([1, 2, 3, 4])) // complex64
@@ -19,8 +19,8 @@
 import type { Axes, DTypeLike, Operand, PerAxis, Scalar, Size, Tensor, TensorLike } from '../index.js'
 
 /**
- * The transform along an axis, complex.
- * It has n elements: shorter axes are padded with zeros, longer ones cut.
+ * The Fourier transform along an axis, complex.
+ * n is its length, by default that of the axis: a shorter axis is padded with zeros, a longer one is truncated.
  * @param axis -1 by default
  * @param norm backward by default
  */
@@ -38,8 +38,8 @@ export function ifft(a: Tensor, n: number | null, options: { axis?: number, norm
 export function ifft(a: Tensor, options: { n?: number | null, axis?: number, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
 
 /**
- * The first n/2 + 1 elements of the transform of real numbers.
- * The others are their conjugates.
+ * The first n/2 + 1 elements of the Fourier transform of real numbers.
+ * The others are complex conjugates of these.
  * @param axis -1 by default
  * @param norm backward by default
  */
@@ -48,7 +48,7 @@ export function rfft(a: Tensor, n: number | null, options: { axis?: number, norm
 export function rfft(a: Tensor, options: { n?: number | null, axis?: number, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
 
 /**
- * The inverse of rfft, n real numbers, by default 2 (elements - 1).
+ * The inverse of rfft: n real numbers; n is by default 2 (m - 1) for an axis of m elements.
  * @param axis -1 by default
  * @param norm backward by default
  */
@@ -57,8 +57,8 @@ export function irfft(a: Tensor, n: number | null, options: { axis?: number, nor
 export function irfft(a: Tensor, options: { n?: number | null, axis?: number, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
 
 /**
- * The transform, n real numbers, of a signal whose other half is conjugate.
- * n is by default 2 (elements - 1).
+ * The Fourier transform, n real numbers, of a Hermitian signal given by its first half.
+ * n is by default 2 (m - 1) for an axis of m elements.
  * @param axis -1 by default
  * @param norm backward by default
  */
@@ -67,7 +67,7 @@ export function hfft(a: Tensor, n: number | null, options: { axis?: number, norm
 export function hfft(a: Tensor, options: { n?: number | null, axis?: number, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
 
 /**
- * The inverse of hfft: the first n/2 + 1 elements.
+ * The inverse of hfft: the first n/2 + 1 elements of the signal.
  * @param axis -1 by default
  * @param norm backward by default
  */
@@ -76,7 +76,7 @@ export function ihfft(a: Tensor, n: number | null, options: { axis?: number, nor
 export function ihfft(a: Tensor, options: { n?: number | null, axis?: number, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
 
 /**
- * fft along two axes, by default the last, of lengths s.
+ * The fft along two axes, by default the last two; s are the lengths.
  * @param norm backward by default
  */
 export function fft2(a: Tensor, s?: PerAxis | null, axes?: Axes, norm?: 'backward' | 'ortho' | 'forward'): Tensor
@@ -92,7 +92,7 @@ export function ifft2(a: Tensor, s: PerAxis | null, options: { axes?: Axes, norm
 export function ifft2(a: Tensor, options: { s?: PerAxis | null, axes?: Axes, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
 
 /**
- * rfft along the last of two axes, by default the last of x, and fft along the other.
+ * The rfft along the second of two axes, by default the last two, and fft along the first.
  * @param norm backward by default
  */
 export function rfft2(a: Tensor, s?: PerAxis | null, axes?: Axes, norm?: 'backward' | 'ortho' | 'forward'): Tensor
@@ -100,7 +100,7 @@ export function rfft2(a: Tensor, s: PerAxis | null, options: { axes?: Axes, norm
 export function rfft2(a: Tensor, options: { s?: PerAxis | null, axes?: Axes, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
 
 /**
- * The inverse of rfft2, of lengths s.
+ * The inverse of rfft2; s are the lengths of the result.
  * @param norm backward by default
  */
 export function irfft2(a: Tensor, s?: PerAxis | null, axes?: Axes, norm?: 'backward' | 'ortho' | 'forward'): Tensor
@@ -108,7 +108,7 @@ export function irfft2(a: Tensor, s: PerAxis | null, options: { axes?: Axes, nor
 export function irfft2(a: Tensor, options: { s?: PerAxis | null, axes?: Axes, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
 
 /**
- * fft along axes, all unless given, of lengths s.
+ * The fft along axes, all unless given; s are the lengths.
  * @param norm backward by default
  */
 export function fftn(a: Tensor, s?: PerAxis | null, axes?: Axes, norm?: 'backward' | 'ortho' | 'forward'): Tensor
@@ -124,7 +124,7 @@ export function ifftn(a: Tensor, s: PerAxis | null, options: { axes?: Axes, norm
 export function ifftn(a: Tensor, options: { s?: PerAxis | null, axes?: Axes, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
 
 /**
- * rfft along the last of the axes, and fft along the others.
+ * The rfft along the last of the axes, and the fft along the others.
  * @param norm backward by default
  */
 export function rfftn(a: Tensor, s?: PerAxis | null, axes?: Axes, norm?: 'backward' | 'ortho' | 'forward'): Tensor
@@ -132,7 +132,7 @@ export function rfftn(a: Tensor, s: PerAxis | null, options: { axes?: Axes, norm
 export function rfftn(a: Tensor, options: { s?: PerAxis | null, axes?: Axes, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
 
 /**
- * The inverse of rfftn, of lengths s.
+ * The inverse of rfftn; s are the lengths of the result.
  * @param norm backward by default
  */
 export function irfftn(a: Tensor, s?: PerAxis | null, axes?: Axes, norm?: 'backward' | 'ortho' | 'forward'): Tensor
@@ -140,16 +140,16 @@ export function irfftn(a: Tensor, s: PerAxis | null, options: { axes?: Axes, nor
 export function irfftn(a: Tensor, options: { s?: PerAxis | null, axes?: Axes, norm?: 'backward' | 'ortho' | 'forward' }): Tensor
 
 /**
- * The convolution along axes, all unless given, by transforms, as scipy.signal has it.
- * With "full" it has n + m - 1 elements along them, with "same" the middle n, with "valid" those that no edge has a part in. Other
- * axes are equal, or 1.
+ * The convolution along axes, all unless given, by Fourier transforms, as in scipy.signal.
+ * mode "full" gives all n + m - 1 elements along each axis, "same" the middle n, "valid" those that do not depend on padding at the
+ * edges. Sizes along other axes are equal, or 1.
  * @param mode full by default
  */
 export function fftconvolve(x: Tensor, y: TensorLike, mode?: 'full' | 'same' | 'valid', axes?: Axes): Tensor
 export function fftconvolve(x: Tensor, y: TensorLike, options: { mode?: 'full' | 'same' | 'valid', axes?: Axes }): Tensor
 export function fftconvolve(x: Tensor, options: { y: TensorLike, mode?: 'full' | 'same' | 'valid', axes?: Axes }): Tensor
 
-/** x with the frequency 0 moved from the start of axes, all unless given, to the middle. */
+/** x with the frequency 0 moved from the start to the middle of axes, all unless given. */
 export function fftshift(x: Tensor, axes?: Axes | { axes?: Axes }): Tensor
 
 /** The inverse of fftshift. */

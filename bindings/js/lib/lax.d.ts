@@ -3,9 +3,9 @@
 /**
  * Operations of XLA, as jax.lax has them.
  *
- * Slices, gathers and scatters at places that are tensors, reductions, windows, convolutions and products in full generality,
- * sorting by several keys. Types and shapes are not converted. Slices that do not fit are moved inside, windows of gathers and
- * scatters that reach outside are dropped.
+ * Slices, gathers and scatters at computed indices, reductions, sliding windows, general convolutions and dot products, sorting by
+ * several keys. Operands are not broadcast, and their types are not promoted. Start indices of slices are clamped so that the slice
+ * is in bounds; windows of gathers and scatters that are out of bounds are dropped.
  *
  * @example
  * const x = new Tensor([5, 1, 4, 2])
@@ -16,8 +16,8 @@
 import type { Axes, DTypeLike, Operand, PerAxis, Scalar, Size, Tensor, TensorLike } from '../index.js'
 
 /**
- * The part of x of some sizes from startIndices on.
- * These are a tensor of one integer for each axis. Starts are moved to where the part fits.
+ * The slice of x of sliceSizes elements that begins at startIndices.
+ * startIndices is a tensor of one integer for each axis; they are clamped so that the slice is in bounds.
  * @param sliceSizes 0 or more
  */
 export function dynamicSlice(x: Tensor, startIndices: TensorLike, sliceSizes: PerAxis): Tensor
@@ -25,8 +25,8 @@ export function dynamicSlice(x: Tensor, startIndices: TensorLike, options: { sli
 export function dynamicSlice(x: Tensor, options: { startIndices: TensorLike, sliceSizes: PerAxis }): Tensor
 
 /**
- * The part of x of a size along an axis from startIndex on.
- * It is moved to where the part fits.
+ * The slice of sliceSize elements along an axis that begins at startIndex.
+ * startIndex is clamped so that the slice is in bounds.
  * @param sliceSize 0 or more
  * @param axis 0 by default
  */
@@ -36,7 +36,7 @@ export function dynamicSliceInDim(x: Tensor, startIndex: Operand, sliceSize: num
 export function dynamicSliceInDim(x: Tensor, options: { startIndex: Operand, sliceSize: number, axis?: number }): Tensor
 
 /**
- * The part of x at an index along an axis, which is left out without keepdims.
+ * The slice of x at an index along an axis, which is removed without keepdims.
  * @param axis 0 by default
  * @param keepdims true by default
  */
@@ -45,23 +45,23 @@ export function dynamicIndexInDim(x: Tensor, index: Operand, options: { axis?: n
 export function dynamicIndexInDim(x: Tensor, options: { index: Operand, axis?: number, keepdims?: boolean }): Tensor
 
 /**
- * x with the part from startIndices on replaced by update.
- * Starts are moved to where it fits.
+ * x with the slice that begins at startIndices replaced by update.
+ * startIndices are clamped so that update is in bounds.
  */
 export function dynamicUpdateSlice(x: Tensor, update: TensorLike, startIndices: TensorLike): Tensor
 export function dynamicUpdateSlice(x: Tensor, update: TensorLike, options: { startIndices: TensorLike }): Tensor
 export function dynamicUpdateSlice(x: Tensor, options: { update: TensorLike, startIndices: TensorLike }): Tensor
 
 /**
- * x with the part from startIndex on along an axis replaced by update.
- * update has all of the other axes.
+ * x with the slice along an axis that begins at startIndex replaced by update.
+ * Along the other axes update has the sizes of x.
  */
 export function dynamicUpdateSliceInDim(x: Tensor, update: TensorLike, startIndex: Operand, axis: number): Tensor
 export function dynamicUpdateSliceInDim(x: Tensor, update: TensorLike, options: { startIndex: Operand, axis: number }): Tensor
 export function dynamicUpdateSliceInDim(x: Tensor, options: { update: TensorLike, startIndex: Operand, axis: number }): Tensor
 
 /**
- * x with the part at an index along an axis replaced by update.
+ * x with the slice at an index along an axis replaced by update.
  * update may lack that axis.
  */
 export function dynamicUpdateIndexInDim(x: Tensor, update: TensorLike, index: Operand, axis: number): Tensor
@@ -69,11 +69,11 @@ export function dynamicUpdateIndexInDim(x: Tensor, update: TensorLike, options: 
 export function dynamicUpdateIndexInDim(x: Tensor, options: { update: TensorLike, index: Operand, axis: number }): Tensor
 
 /**
- * Windows of x with sliceSizes at startIndices.
- * The last axis of startIndices has a number for each axis in startIndexMap. offsetDims are the axes of the result that are axes of
- * windows: all of x but collapsedSliceDims, of size 1, and operandBatchingDims, which go along with startIndicesBatchingDims.
- * Windows that reach outside are fillValue, by default NaN, the least signed or the greatest unsigned integer, or with clip moved
- * inside.
+ * Windows of x, sliceSizes large, that begin at startIndices.
+ * The last axis of startIndices holds the start of a window: an index for each axis of x in startIndexMap. offsetDims are the axes
+ * of the result that run over a window: those of x except collapsedSliceDims, of size 1, and operandBatchingDims, which pair up with
+ * startIndicesBatchingDims. Windows out of bounds are filled with fillValue, by default NaN, the least integer of a signed and the
+ * greatest of an unsigned type, or with mode "clip" moved inside.
  * @param sliceSizes 0 or more
  * @param mode fill by default
  */
@@ -83,10 +83,11 @@ export function gather(x: Tensor, startIndices: TensorLike, offsetDims: PerAxis,
 export function gather(x: Tensor, options: { startIndices: TensorLike, offsetDims: PerAxis, collapsedSliceDims: PerAxis, startIndexMap: PerAxis, sliceSizes: PerAxis, operandBatchingDims?: Axes, startIndicesBatchingDims?: Axes, mode?: 'fill' | 'drop' | 'clip' | 'promise_in_bounds', fillValue?: Scalar | null }): Tensor
 
 /**
- * x with windows replaced by those of updates.
- * Of several values for one element the last stays. The last axis of scatterIndices has a number for each axis in
- * scatterDimsToOperandDims. updateWindowDims are the axes of updates that are axes of windows: all of x but insertedWindowDims and
- * operandBatchingDims. Windows that reach outside are dropped, or with clip moved inside.
+ * x with the windows at scatterIndices replaced by those of updates.
+ * Of several values for one element the last is written. The last axis of scatterIndices holds the start of a window: an index for
+ * each axis of x in scatterDimsToOperandDims. updateWindowDims are the axes of updates that run over a window: those of x except
+ * insertedWindowDims, of size 1, and operandBatchingDims, which pair up with scatterIndicesBatchingDims. Windows out of bounds are
+ * dropped, or with mode "clip" moved inside.
  * @param mode fill by default
  */
 export function scatter(x: Tensor, scatterIndices: TensorLike, updates: TensorLike, updateWindowDims: PerAxis, insertedWindowDims: PerAxis, scatterDimsToOperandDims: PerAxis, operandBatchingDims?: Axes, scatterIndicesBatchingDims?: Axes, mode?: 'fill' | 'drop' | 'clip' | 'promise_in_bounds'): Tensor
@@ -95,10 +96,11 @@ export function scatter(x: Tensor, scatterIndices: TensorLike, updates: TensorLi
 export function scatter(x: Tensor, options: { scatterIndices: TensorLike, updates: TensorLike, updateWindowDims: PerAxis, insertedWindowDims: PerAxis, scatterDimsToOperandDims: PerAxis, operandBatchingDims?: Axes, scatterIndicesBatchingDims?: Axes, mode?: 'fill' | 'drop' | 'clip' | 'promise_in_bounds' }): Tensor
 
 /**
- * x with windows of updates added.
- * The last axis of scatterIndices has a number for each axis in scatterDimsToOperandDims. updateWindowDims are the axes of updates
- * that are axes of windows: all of x but insertedWindowDims and operandBatchingDims. Windows that reach outside are dropped, or with
- * clip moved inside.
+ * x with the windows of updates added at scatterIndices.
+ * The last axis of scatterIndices holds the start of a window: an index for each axis of x in scatterDimsToOperandDims.
+ * updateWindowDims are the axes of updates that run over a window: those of x except insertedWindowDims, of size 1, and
+ * operandBatchingDims, which pair up with scatterIndicesBatchingDims. Windows out of bounds are dropped, or with mode "clip" moved
+ * inside.
  * @param mode fill by default
  */
 export function scatterAdd(x: Tensor, scatterIndices: TensorLike, updates: TensorLike, updateWindowDims: PerAxis, insertedWindowDims: PerAxis, scatterDimsToOperandDims: PerAxis, operandBatchingDims?: Axes, scatterIndicesBatchingDims?: Axes, mode?: 'fill' | 'drop' | 'clip' | 'promise_in_bounds'): Tensor
@@ -107,10 +109,11 @@ export function scatterAdd(x: Tensor, scatterIndices: TensorLike, updates: Tenso
 export function scatterAdd(x: Tensor, options: { scatterIndices: TensorLike, updates: TensorLike, updateWindowDims: PerAxis, insertedWindowDims: PerAxis, scatterDimsToOperandDims: PerAxis, operandBatchingDims?: Axes, scatterIndicesBatchingDims?: Axes, mode?: 'fill' | 'drop' | 'clip' | 'promise_in_bounds' }): Tensor
 
 /**
- * x multiplied by windows of updates.
- * The last axis of scatterIndices has a number for each axis in scatterDimsToOperandDims. updateWindowDims are the axes of updates
- * that are axes of windows: all of x but insertedWindowDims and operandBatchingDims. Windows that reach outside are dropped, or with
- * clip moved inside.
+ * x multiplied by the windows of updates at scatterIndices.
+ * The last axis of scatterIndices holds the start of a window: an index for each axis of x in scatterDimsToOperandDims.
+ * updateWindowDims are the axes of updates that run over a window: those of x except insertedWindowDims, of size 1, and
+ * operandBatchingDims, which pair up with scatterIndicesBatchingDims. Windows out of bounds are dropped, or with mode "clip" moved
+ * inside.
  * @param mode fill by default
  */
 export function scatterMul(x: Tensor, scatterIndices: TensorLike, updates: TensorLike, updateWindowDims: PerAxis, insertedWindowDims: PerAxis, scatterDimsToOperandDims: PerAxis, operandBatchingDims?: Axes, scatterIndicesBatchingDims?: Axes, mode?: 'fill' | 'drop' | 'clip' | 'promise_in_bounds'): Tensor
@@ -119,10 +122,11 @@ export function scatterMul(x: Tensor, scatterIndices: TensorLike, updates: Tenso
 export function scatterMul(x: Tensor, options: { scatterIndices: TensorLike, updates: TensorLike, updateWindowDims: PerAxis, insertedWindowDims: PerAxis, scatterDimsToOperandDims: PerAxis, operandBatchingDims?: Axes, scatterIndicesBatchingDims?: Axes, mode?: 'fill' | 'drop' | 'clip' | 'promise_in_bounds' }): Tensor
 
 /**
- * The least of the elements of x and those of windows of updates.
- * The last axis of scatterIndices has a number for each axis in scatterDimsToOperandDims. updateWindowDims are the axes of updates
- * that are axes of windows: all of x but insertedWindowDims and operandBatchingDims. Windows that reach outside are dropped, or with
- * clip moved inside.
+ * The minimum of x and the windows of updates at scatterIndices.
+ * The last axis of scatterIndices holds the start of a window: an index for each axis of x in scatterDimsToOperandDims.
+ * updateWindowDims are the axes of updates that run over a window: those of x except insertedWindowDims, of size 1, and
+ * operandBatchingDims, which pair up with scatterIndicesBatchingDims. Windows out of bounds are dropped, or with mode "clip" moved
+ * inside.
  * @param mode fill by default
  */
 export function scatterMin(x: Tensor, scatterIndices: TensorLike, updates: TensorLike, updateWindowDims: PerAxis, insertedWindowDims: PerAxis, scatterDimsToOperandDims: PerAxis, operandBatchingDims?: Axes, scatterIndicesBatchingDims?: Axes, mode?: 'fill' | 'drop' | 'clip' | 'promise_in_bounds'): Tensor
@@ -131,10 +135,11 @@ export function scatterMin(x: Tensor, scatterIndices: TensorLike, updates: Tenso
 export function scatterMin(x: Tensor, options: { scatterIndices: TensorLike, updates: TensorLike, updateWindowDims: PerAxis, insertedWindowDims: PerAxis, scatterDimsToOperandDims: PerAxis, operandBatchingDims?: Axes, scatterIndicesBatchingDims?: Axes, mode?: 'fill' | 'drop' | 'clip' | 'promise_in_bounds' }): Tensor
 
 /**
- * The greatest of the elements of x and those of windows of updates.
- * The last axis of scatterIndices has a number for each axis in scatterDimsToOperandDims. updateWindowDims are the axes of updates
- * that are axes of windows: all of x but insertedWindowDims and operandBatchingDims. Windows that reach outside are dropped, or with
- * clip moved inside.
+ * The maximum of x and the windows of updates at scatterIndices.
+ * The last axis of scatterIndices holds the start of a window: an index for each axis of x in scatterDimsToOperandDims.
+ * updateWindowDims are the axes of updates that run over a window: those of x except insertedWindowDims, of size 1, and
+ * operandBatchingDims, which pair up with scatterIndicesBatchingDims. Windows out of bounds are dropped, or with mode "clip" moved
+ * inside.
  * @param mode fill by default
  */
 export function scatterMax(x: Tensor, scatterIndices: TensorLike, updates: TensorLike, updateWindowDims: PerAxis, insertedWindowDims: PerAxis, scatterDimsToOperandDims: PerAxis, operandBatchingDims?: Axes, scatterIndicesBatchingDims?: Axes, mode?: 'fill' | 'drop' | 'clip' | 'promise_in_bounds'): Tensor
@@ -143,8 +148,8 @@ export function scatterMax(x: Tensor, scatterIndices: TensorLike, updates: Tenso
 export function scatterMax(x: Tensor, options: { scatterIndices: TensorLike, updates: TensorLike, updateWindowDims: PerAxis, insertedWindowDims: PerAxis, scatterDimsToOperandDims: PerAxis, operandBatchingDims?: Axes, scatterIndicesBatchingDims?: Axes, mode?: 'fill' | 'drop' | 'clip' | 'promise_in_bounds' }): Tensor
 
 /**
- * x with a value before, behind and between the elements of each axis.
- * Negative numbers before and behind take elements away.
+ * x with paddingValue added before, after and between the elements of each axis.
+ * low, high and interior are the numbers of added elements; negative low and high remove elements.
  * @param interior 0 or more
  */
 export function pad(x: Tensor, paddingValue: Operand, low: PerAxis, high?: PerAxis | null, interior?: PerAxis | null): Tensor
@@ -156,22 +161,23 @@ export function pad(x: Tensor, options: { paddingValue: Operand, low: PerAxis, h
 export function rev(x: Tensor, dimensions: PerAxis | { dimensions: PerAxis }): Tensor
 
 /**
- * The elements of one of several tensors, as a first one says.
- * It is of the tensor behind it whose number the first has: a bool, or an integer. The first has the shape of the others, or ().
+ * Elements chosen from several tensors, the cases, by the first tensor.
+ * The first tensor holds for each element the number of a case, counted from 0, or a bool for two cases. Its shape is that of the
+ * cases, or ().
  */
 export function selectN(xs: readonly Tensor[]): Tensor
 
 /**
- * x, not less than min and not greater than max.
- * These are numbers, or tensors of its shape or ().
+ * x limited to [min, max].
+ * min and max are numbers, or tensors of shape () or of that of x.
  */
 export function clamp(x: Tensor, min: Operand, max: Operand): Tensor
 export function clamp(x: Tensor, min: Operand, options: { max: Operand }): Tensor
 export function clamp(x: Tensor, options: { min: Operand, max: Operand }): Tensor
 
 /**
- * The elements along axes, and init, combined by an operation.
- * The operations and, or and xor are of bits.
+ * The reduction of x along axes by an operation, beginning with init.
+ * The operations and, or and xor are bitwise.
  */
 export function reduce(x: Tensor, init: Operand, computation: 'add' | 'and' | 'max' | 'min' | 'mul' | 'or' | 'xor', dimensions?: Axes): Tensor
 export function reduce(x: Tensor, init: Operand, options: { computation: 'add' | 'and' | 'max' | 'min' | 'mul' | 'or' | 'xor', dimensions?: Axes }): Tensor
@@ -184,23 +190,23 @@ export function reduceSum(x: Tensor, axes: PerAxis | { axes: PerAxis }): Tensor
 /** The product along axes, in the type of x. */
 export function reduceProd(x: Tensor, axes: PerAxis | { axes: PerAxis }): Tensor
 
-/** The greatest elements along axes; of no elements the least of the type. */
+/** The maximum along axes; without elements, the least value of the type. */
 export function reduceMax(x: Tensor, axes: PerAxis | { axes: PerAxis }): Tensor
 
-/** The least elements along axes; of no elements the greatest of the type. */
+/** The minimum along axes; without elements, the greatest value of the type. */
 export function reduceMin(x: Tensor, axes: PerAxis | { axes: PerAxis }): Tensor
 
-/** The bits that all elements along axes have, or whether all are true. */
+/** The bitwise and of the elements along axes; for bools, whether all are true. */
 export function reduceAnd(x: Tensor, axes: PerAxis | { axes: PerAxis }): Tensor
 
-/** The bits that any element along axes has, or whether any is true. */
+/** The bitwise or of the elements along axes; for bools, whether any is true. */
 export function reduceOr(x: Tensor, axes: PerAxis | { axes: PerAxis }): Tensor
 
-/** The bits that an odd number of elements along axes has. */
+/** The bitwise exclusive or of the elements along axes. */
 export function reduceXor(x: Tensor, axes: PerAxis | { axes: PerAxis }): Tensor
 
 /**
- * The position of the greatest element along an axis; the first of several.
+ * The index of the maximum along an axis; the first if there are several.
  * @param indexDtype int by default
  */
 export function argmax(x: Tensor, axis: number, indexDtype?: DTypeLike): Tensor
@@ -208,7 +214,7 @@ export function argmax(x: Tensor, axis: number, options: { indexDtype?: DTypeLik
 export function argmax(x: Tensor, options: { axis: number, indexDtype?: DTypeLike }): Tensor
 
 /**
- * The position of the least element along an axis; the first of several.
+ * The index of the minimum along an axis; the first if there are several.
  * @param indexDtype int by default
  */
 export function argmin(x: Tensor, axis: number, indexDtype?: DTypeLike): Tensor
@@ -216,9 +222,10 @@ export function argmin(x: Tensor, axis: number, options: { indexDtype?: DTypeLik
 export function argmin(x: Tensor, options: { axis: number, indexDtype?: DTypeLike }): Tensor
 
 /**
- * The elements of each window over all axes, and init, combined by an operation.
- * There is padding around x, two numbers for each axis, "SAME" or "VALID", and by baseDilation between elements, which does not
- * count. The elements of a window are windowDilation apart. Of several greatest elements of a window all share the gradient.
+ * The reduction of each window over all axes by an operation, beginning with init.
+ * padding is two numbers for each axis, "SAME" or "VALID"; baseDilation - 1 elements of padding are put between the elements of x.
+ * Padding does not count. The elements of a window are windowDilation apart. If several elements of a window are the greatest, they
+ * share the gradient.
  * @param windowDimensions 0 or more
  * @param windowStrides 1 or more
  * @param padding VALID by default
@@ -231,8 +238,8 @@ export function reduceWindow(x: Tensor, init: Operand, computation: 'add' | 'and
 export function reduceWindow(x: Tensor, options: { init: Operand, computation: 'add' | 'and' | 'max' | 'min' | 'mul' | 'or' | 'xor', windowDimensions: PerAxis, windowStrides?: PerAxis | null, padding?: PerAxis | 'same', baseDilation?: PerAxis | null, windowDilation?: PerAxis | null }): Tensor
 
 /**
- * All windows of x: the axes of their places, then those of their elements.
- * Windows are those of reduceWindow.
+ * All windows of x: first the axes of window positions, then those of the elements of a window.
+ * The windows are those of reduceWindow.
  * @param windowDimensions 0 or more
  * @param windowStrides 1 or more
  * @param padding VALID by default
@@ -245,8 +252,8 @@ export function slidingWindows(x: Tensor, paddingValue: Operand, windowDimension
 export function slidingWindows(x: Tensor, options: { paddingValue: Operand, windowDimensions: PerAxis, windowStrides?: PerAxis | null, padding?: PerAxis | 'same', baseDilation?: PerAxis | null, windowDilation?: PerAxis | null }): Tensor
 
 /**
- * Zeros in the shape of x, with each element of source added to one of its window.
- * That is the greatest element of the window of x (ge), or the least (le); the first of several.
+ * Zeros of the shape of x, with each element of source added at one element of its window.
+ * select "ge" selects the greatest element of the window of x, "le" the least; the first if there are several.
  * @param windowDimensions 1 or more
  * @param windowStrides 1 or more
  * @param padding VALID by default
@@ -257,10 +264,11 @@ export function selectAndScatterAdd(x: Tensor, source: TensorLike, select: 'ge' 
 export function selectAndScatterAdd(x: Tensor, options: { source: TensorLike, select: 'ge' | 'le', windowDimensions: PerAxis, windowStrides?: PerAxis | null, padding?: PerAxis | 'same' }): Tensor
 
 /**
- * The convolution of x and rhs.
- * Between elements of x are lhsDilation - 1 zeros, elements of rhs are rhsDilation apart. There are groups of features or of the
- * batch. padding has two numbers for each spatial axis, or is "SAME" or "VALID". A spec has a letter for each axis: N the batch, C
- * the features, O and I those of rhs, and others for spatial axes, as in "NHWC"; NC…, OI… and NC… unless given.
+ * The convolution of x and rhs over any number of axes.
+ * lhsDilation - 1 zeros are put between the elements of x; the elements of rhs are rhsDilation apart. Features, or the batch, may be
+ * divided into groups. padding has two numbers for each spatial axis, or is "SAME" or "VALID". lhsSpec, rhsSpec and outSpec name the
+ * axes of x, rhs and the result by one letter each: N the batch, C the features, O and I the output and input features of rhs,
+ * others the spatial axes, as in "NHWC"; by default NC…, OI… and NC….
  * @param windowStrides 1 or more
  * @param padding VALID by default
  * @param lhsDilation 1 or more
@@ -274,10 +282,11 @@ export function convGeneralDilated(x: Tensor, rhs: TensorLike, windowStrides: Pe
 export function convGeneralDilated(x: Tensor, options: { rhs: TensorLike, windowStrides: PerAxis, padding?: PerAxis | 'same', lhsDilation?: PerAxis | null, rhsDilation?: PerAxis | null, lhsSpec?: string | null, rhsSpec?: string | null, outSpec?: string | null, featureGroupCount?: number, batchGroupCount?: number, preferredElementType?: DTypeLike | null }): Tensor
 
 /**
- * The convolution with rhs of x dilated by strides.
- * It has the size of what a convolution of these strides came from. With transposeKernel it is that convolution's transpose. padding
- * has two numbers for each spatial axis, or is "SAME" or "VALID". A spec has a letter for each axis: N the batch, C the features, O
- * and I those of rhs, and others for spatial axes, as in "NHWC"; NC…, OI… and NC… unless given.
+ * The transposed convolution of x, with strides - 1 zeros between its elements, and rhs.
+ * The result has the size of the input of a convolution with these strides that gives x. With transposeKernel rhs is the kernel of
+ * that convolution. padding has two numbers for each spatial axis, or is "SAME" or "VALID". lhsSpec, rhsSpec and outSpec name the
+ * axes of x, rhs and the result by one letter each: N the batch, C the features, O and I the output and input features of rhs,
+ * others the spatial axes, as in "NHWC"; by default NC…, OI… and NC….
  * @param strides 1 or more
  * @param padding VALID by default
  * @param rhsDilation 1 or more
@@ -288,8 +297,8 @@ export function convTranspose(x: Tensor, rhs: TensorLike, strides: PerAxis, opti
 export function convTranspose(x: Tensor, options: { rhs: TensorLike, strides: PerAxis, padding?: PerAxis | 'same', rhsDilation?: PerAxis | null, lhsSpec?: string | null, rhsSpec?: string | null, outSpec?: string | null, transposeKernel?: boolean, preferredElementType?: DTypeLike | null }): Tensor
 
 /**
- * The sums of products of x and rhs over contracting axes, for each pair of batch axes.
- * The result has the batch axes, then the others of x, then those of rhs.
+ * The products of x and rhs summed over contracting axes, for each element of the batch axes.
+ * The result has the batch axes, then the remaining axes of x, then those of rhs.
  */
 export function dotGeneral(x: Tensor, rhs: TensorLike, lhsContractingDims: PerAxis, rhsContractingDims: PerAxis, lhsBatchDims?: Axes, rhsBatchDims?: Axes, preferredElementType?: DTypeLike | null): Tensor
 export function dotGeneral(x: Tensor, rhs: TensorLike, options: { lhsContractingDims: PerAxis, rhsContractingDims: PerAxis, lhsBatchDims?: Axes, rhsBatchDims?: Axes, preferredElementType?: DTypeLike | null }): Tensor
@@ -297,8 +306,8 @@ export function dotGeneral(x: Tensor, rhs: TensorLike, lhsContractingDims: PerAx
 export function dotGeneral(x: Tensor, options: { rhs: TensorLike, lhsContractingDims: PerAxis, rhsContractingDims: PerAxis, lhsBatchDims?: Axes, rhsBatchDims?: Axes, preferredElementType?: DTypeLike | null }): Tensor
 
 /**
- * Tensors of one shape sorted along an axis by the first of them, or by the first numKeys.
- * By each of these where the earlier ones are equal. Equal elements keep their order; NaN is the greatest number.
+ * Tensors of one shape sorted together along an axis; the first numKeys of them are the keys.
+ * Where keys are equal, the next key decides. Equal elements keep their order; NaN is the greatest number.
  * @param dimension -1 by default
  * @param numKeys 1 by default, 1 or more
  */
@@ -307,7 +316,7 @@ export function sort(xs: readonly Tensor[], dimension: number, options: { numKey
 export function sort(xs: readonly Tensor[], options: { dimension?: number, numKeys?: number }): Tensor[]
 
 /**
- * The k greatest elements along an axis, and their positions.
+ * The k greatest elements along an axis, and their indices.
  * @param k 0 or more
  * @param axis -1 by default
  */
@@ -316,7 +325,7 @@ export function topK(x: Tensor, k: number, options: { axis?: number }): [Tensor,
 export function topK(x: Tensor, options: { k: number, axis?: number }): [Tensor, Tensor]
 
 /**
- * The sums of all elements up to each one along an axis, from its end with reverse.
+ * The cumulative sum along an axis; with reverse, from its end.
  * @param axis 0 by default
  */
 export function cumsum(x: Tensor, axis?: number, reverse?: boolean): Tensor
@@ -324,7 +333,7 @@ export function cumsum(x: Tensor, axis: number, options: { reverse?: boolean }):
 export function cumsum(x: Tensor, options: { axis?: number, reverse?: boolean }): Tensor
 
 /**
- * The products of all elements up to each one along an axis, from its end with reverse.
+ * The cumulative product along an axis; with reverse, from its end.
  * @param axis 0 by default
  */
 export function cumprod(x: Tensor, axis?: number, reverse?: boolean): Tensor
@@ -332,7 +341,7 @@ export function cumprod(x: Tensor, axis: number, options: { reverse?: boolean })
 export function cumprod(x: Tensor, options: { axis?: number, reverse?: boolean }): Tensor
 
 /**
- * The greatest of all elements up to each one along an axis, from its end with reverse.
+ * The cumulative maximum along an axis; with reverse, from its end.
  * @param axis 0 by default
  */
 export function cummax(x: Tensor, axis?: number, reverse?: boolean): Tensor
@@ -340,7 +349,7 @@ export function cummax(x: Tensor, axis: number, options: { reverse?: boolean }):
 export function cummax(x: Tensor, options: { axis?: number, reverse?: boolean }): Tensor
 
 /**
- * The least of all elements up to each one along an axis, from its end with reverse.
+ * The cumulative minimum along an axis; with reverse, from its end.
  * @param axis 0 by default
  */
 export function cummin(x: Tensor, axis?: number, reverse?: boolean): Tensor
@@ -348,7 +357,7 @@ export function cummin(x: Tensor, axis: number, options: { reverse?: boolean }):
 export function cummin(x: Tensor, options: { axis?: number, reverse?: boolean }): Tensor
 
 /**
- * log(sum(exp(x))) of all elements up to each one along an axis, from its end with reverse.
+ * log(cumsum(exp(x))), without overflow, along an axis; with reverse, from its end.
  * @param axis 0 by default
  */
 export function cumlogsumexp(x: Tensor, axis?: number, reverse?: boolean): Tensor
@@ -356,8 +365,8 @@ export function cumlogsumexp(x: Tensor, axis: number, options: { reverse?: boole
 export function cumlogsumexp(x: Tensor, options: { axis?: number, reverse?: boolean }): Tensor
 
 /**
- * x rounded to numbers with so many bits of exponent and mantissa, half to even.
- * Beyond them it is infinite or 0.
+ * x rounded to a floating format of exponentBits and mantissaBits, ties to even.
+ * Numbers too large for the format become infinite, numbers too small 0.
  * @param exponentBits 1 or more
  * @param mantissaBits 0 or more
  */
@@ -366,13 +375,13 @@ export function reducePrecision(x: Tensor, exponentBits: number, options: { mant
 export function reducePrecision(x: Tensor, options: { exponentBits: number, mantissaBits: number }): Tensor
 
 /**
- * The bits of x as another type.
- * To a smaller type there is a new last axis of parts, the lowest bits first; to a greater one the last axis, of parts, becomes one
- * element.
+ * The bits of x read as another type.
+ * For a smaller type, a new last axis holds the parts of each element, the lowest bits first; for a larger type, the last axis holds
+ * the parts of one element and disappears.
  */
 export function bitcastConvertType(x: Tensor, newDtype: DTypeLike | { newDtype: DTypeLike }): Tensor
 
-/** The numbers from 0 on along an axis of a shape, the same along the others. */
+/** The numbers 0, 1, 2, … along one axis of a shape, repeated along the others. */
 export function broadcastedIota(elementType: DTypeLike, shape: Size | readonly Size[], dimension: number): Tensor
 export function broadcastedIota(elementType: DTypeLike, options: { shape: Size | readonly Size[], dimension: number }): Tensor
 export function broadcastedIota(options: { elementType: DTypeLike, shape: Size | readonly Size[], dimension: number }): Tensor

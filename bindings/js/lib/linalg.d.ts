@@ -3,8 +3,8 @@
 /**
  * Linear algebra, as numpy.linalg and scipy.linalg have it.
  *
- * Matrices are the last two axes, and other axes stacks of them. Integers are converted to float32. All have derivatives and
- * batches, but for those whose results are counts.
+ * Matrices are the last two axes; leading axes are batch axes. Integers are converted to float32. All functions have derivatives and
+ * batching rules, except those whose results are counts.
  *
  * @example
  * linalg.solve(new Tensor([[2, 1], [1, 3]]), new Tensor([1, 2]))
@@ -13,13 +13,13 @@
 import type { Axes, DTypeLike, Operand, PerAxis, Scalar, Size, Tensor, TensorLike } from '../index.js'
 
 /**
- * The lower triangular factor L of symmetric or Hermitian positive definite a = L L^H.
+ * The lower Cholesky factor L of symmetric or Hermitian positive definite a = L L^H.
  * With upper it is U of a = U^H U. Only that triangle of a is read; the gradient is that of a symmetric or Hermitian matrix.
  */
 export function cholesky(a: Tensor, upper?: boolean | { upper?: boolean }): Tensor
 
 /**
- * The solution x of a x = b from the factor c of cholesky of a (…, n, n).
+ * The solution x of a x = b, given the Cholesky factor c of a (…, n, n).
  * b has the shape (n), (…, n) or (…, n, k).
  * @param lower true by default
  */
@@ -48,8 +48,8 @@ export function slogdet(a: Tensor): [Tensor, Tensor]
 export function inv(a: Tensor): Tensor
 
 /**
- * The inverse of Moore and Penrose.
- * Singular values up to rtol times the greatest count as 0, by default the machine epsilon times the greater size.
+ * The Moore-Penrose pseudo-inverse.
+ * Singular values up to rtol times the greatest count as 0; rtol is max(m, n) times the machine epsilon unless given.
  */
 export function pinv(a: Tensor, rtol?: Operand | null | { rtol?: Operand | null }): Tensor
 
@@ -61,38 +61,38 @@ export function solve(a: Tensor, b: TensorLike | { b: TensorLike }): Tensor
 
 /**
  * The least squares solution x of a x = b, residuals, rank and singular values.
- * They are those of Tensor's lstsq.
+ * The results are those of Tensor's lstsq.
  */
 export function lstsq(a: Tensor, b: TensorLike, rcond?: number | null): [Tensor, Tensor, Tensor, Tensor]
 export function lstsq(a: Tensor, b: TensorLike, options: { rcond?: number | null }): [Tensor, Tensor, Tensor, Tensor]
 export function lstsq(a: Tensor, options: { b: TensorLike, rcond?: number | null }): [Tensor, Tensor, Tensor, Tensor]
 
 /**
- * x with tensordot(a, x) = b over the axes of x, the last of a.
- * axes are those of a that come last, behind the others.
+ * The solution x of tensordot(a, x) = b, summed over all axes of x.
+ * These are the last axes of a. axes are axes of a that are moved behind the others first.
  */
 export function tensorsolve(a: Tensor, b: TensorLike, axes?: Axes): Tensor
 export function tensorsolve(a: Tensor, b: TensorLike, options: { axes?: Axes }): Tensor
 export function tensorsolve(a: Tensor, options: { b: TensorLike, axes?: Axes }): Tensor
 
 /**
- * The inverse of a as a function of tensors.
- * The first ind axes of a are those of its result.
+ * The inverse of the linear map x -> tensordot(a, x), summed over all axes of x.
+ * The first ind axes of a are those of the result of the map, the others those of x.
  * @param ind 2 by default
  */
 export function tensorinv(a: Tensor, ind?: number | { ind?: number }): Tensor
 
 /**
- * Orthogonal or unitary q and upper triangular r with a = q r.
- * Of matrices (…, m, n), q is (…, m, k) and r (…, k, n) with k = min(m, n), or k = m with "complete".
+ * The QR decomposition a = q r: q is orthogonal or unitary, r is upper triangular.
+ * For matrices (…, m, n), q is (…, m, k) and r (…, k, n) with k = min(m, n), or k = m with "complete".
  * @param mode reduced by default
  */
 export function qr(a: Tensor, mode?: 'reduced' | 'complete' | { mode?: 'reduced' | 'complete' }): [Tensor, Tensor]
 
 /**
- * u, s and vh with a = u diag(s) vh; s is in descending order.
- * Of matrices (…, m, n) with k = min(m, n), s is (…, k). u is (…, m, m) and vh (…, n, n), without fullMatrices (…, m, k)
- * and (…, k, n).
+ * The singular value decomposition a = u diag(s) vh; s is in descending order.
+ * For matrices (…, m, n) with k = min(m, n), s is (…, k). u is (…, m, m) and vh (…, n, n), or without fullMatrices (…, m,
+ * k) and (…, k, n).
  * @param fullMatrices true by default
  */
 export function svd(a: Tensor, fullMatrices?: boolean | { fullMatrices?: boolean }): [Tensor, Tensor, Tensor]
@@ -102,7 +102,7 @@ export function svdvals(x: Tensor): Tensor
 
 /**
  * The eigenvalues (…, n) in ascending order, and the eigenvectors as columns (…, n, n).
- * Matrices (…, n, n) are symmetric or Hermitian; the triangle that upper does not name is not read.
+ * Matrices (…, n, n) are symmetric or Hermitian: only the lower triangle is read, or the upper one with upper.
  */
 export function eigh(a: Tensor, upper?: boolean | { upper?: boolean }): [Tensor, Tensor]
 
@@ -111,8 +111,8 @@ export function eigvalsh(a: Tensor, upper?: boolean | { upper?: boolean }): Tens
 
 /**
  * The complex eigenvalues of square matrices, in any order, and the eigenvectors as columns.
- * Vectors have length 1, and their greatest element is positive. Derivatives of vectors hold for functions that do not depend on
- * their phases.
+ * Eigenvectors have length 1, and their element of greatest magnitude is real and positive. Derivatives of eigenvectors hold for
+ * functions that do not depend on their phases.
  */
 export function eig(a: Tensor): [Tensor, Tensor]
 
@@ -120,20 +120,21 @@ export function eig(a: Tensor): [Tensor, Tensor]
 export function eigvals(a: Tensor): Tensor
 
 /**
- * The order of rows, and triangular matrices with a[order] = lower upper.
- * Of matrices (…, m, n), lower is (…, m, k) and upper (…, k, n), where k is the smaller of m and n.
+ * The LU decomposition with row pivoting: a[order] = lower upper.
+ * order is the order of rows, lower and upper are triangular. For matrices (…, m, n) with k = min(m, n), lower is (…, m, k) and
+ * upper (…, k, n).
  */
 export function lu(a: Tensor): [Tensor, Tensor, Tensor]
 
 /**
- * The triangular factors of square matrices in one matrix, and the order of rows, for luSolve.
+ * The LU factors of square matrices packed in one matrix, and the order of rows, for luSolve.
  * The lower factor has ones on its diagonal, which are not stored: a[order] = lower upper.
  */
 export function luFactor(a: Tensor): [Tensor, Tensor]
 
 /**
- * The solution x of a x = b from the results of luFactor of a; with trans that of a^T x = b.
- * SciPy's takes a pair (lu, piv), in which piv has the exchanges of rows; order is the row that stands in each place.
+ * The solution x of a x = b, or with trans of a^T x = b, given the results of luFactor of a.
+ * SciPy's luSolve takes a pair (lu, piv) in which piv lists row exchanges; here row i of lower upper is row order[i] of a.
  */
 export function luSolve(lu: Tensor, order: TensorLike, b: TensorLike, trans?: boolean): Tensor
 export function luSolve(lu: Tensor, order: TensorLike, options: { b: TensorLike, trans?: boolean }): Tensor
@@ -143,17 +144,17 @@ export function luSolve(lu: Tensor, options: { order: TensorLike, b: TensorLike,
 /** The exponential of square matrices (…, n, n), for norms up to 2^15. */
 export function expm(a: Tensor): Tensor
 
-/** The power of square matrices (…, n, n); of the inverse for a negative exponent n. */
+/** The n-th power of square matrices (…, k, k); for negative n, a power of the inverse. */
 export function matrixPower(a: Tensor, n: number | { n: number }): Tensor
 
 /**
  * The number of singular values above rtol times the greatest, int32.
- * rtol is the machine epsilon times the greater size unless given.
+ * rtol is max(m, n) times the machine epsilon unless given.
  */
 export function matrixRank(A: Tensor, rtol?: Operand | null | { rtol?: Operand | null }): Tensor
 
 /**
- * A norm of matrices: "fro", "nuc", or 1, -1, 2, -2, "inf", "-inf".
+ * A norm of matrices: "fro" (Frobenius), "nuc" (nuclear), or 1, -1, 2, -2, "inf", "-inf".
  * @param ord fro by default
  */
 export function matrixNorm(x: Tensor, keepdims?: boolean, ord?: PerAxis | 'same'): Tensor
@@ -161,7 +162,7 @@ export function matrixNorm(x: Tensor, keepdims: boolean, options: { ord?: PerAxi
 export function matrixNorm(x: Tensor, options: { keepdims?: boolean, ord?: PerAxis | 'same' }): Tensor
 
 /**
- * The norm of vectors along axes, all unless given: the sum of |x|^ord to the power of 1/ord.
+ * The norm of vectors along axes, all unless given: (sum |x|^ord)^(1/ord).
  * ord may be infinite.
  * @param ord 2 by default
  */
@@ -170,13 +171,13 @@ export function vectorNorm(x: Tensor, axis: Axes, options: { keepdims?: boolean,
 export function vectorNorm(x: Tensor, options: { axis?: Axes, keepdims?: boolean, ord?: number }): Tensor
 
 /**
- * The condition number by a norm of matrices.
+ * The condition number of matrices in the norm p, one of those of matrixNorm.
  * @param p 2 by default
  */
 export function cond(x: Tensor, p?: PerAxis | 'same' | { p?: PerAxis | 'same' }): Tensor
 
 /**
- * The product of matrices in the order with the least work.
- * The first may be a row, the last a column.
+ * The product of matrices, multiplied in the order of least cost.
+ * The first may be a vector, taken as a row, and the last one, taken as a column.
  */
 export function multiDot(arrays: readonly Tensor[]): Tensor

@@ -63,32 +63,32 @@ export class Methods {
   bitwiseXor(x: Operand, options: { reverse?: boolean }): Tensor
   bitwiseXor(options: { x: Operand, reverse?: boolean }): Tensor
 
-  /** x shifted to the left by y bits, for integers: 0 where y is the number of bits or more. */
+  /** x shifted left by y bits, for integers; 0 where y is the width of the type or more. */
   lshift(x: Operand, reverse?: boolean): Tensor
   lshift(x: Operand, options: { reverse?: boolean }): Tensor
   lshift(options: { x: Operand, reverse?: boolean }): Tensor
 
-  /** x shifted to the right by y bits, for integers: x / 2^y rounded down, for y from 0 on. */
+  /** x shifted right by y bits, for integers: x / 2^y rounded down, for y >= 0. */
   rshift(x: Operand, reverse?: boolean): Tensor
   rshift(x: Operand, options: { reverse?: boolean }): Tensor
   rshift(options: { x: Operand, reverse?: boolean }): Tensor
 
-  /** Where x < y: bool. */
+  /** Whether x < y, elementwise: bool. */
   lt(x: Operand, options?: { reverse?: boolean }): Tensor
 
-  /** Where x <= y: bool. */
+  /** Whether x <= y, elementwise: bool. */
   le(x: Operand, options?: { reverse?: boolean }): Tensor
 
-  /** Where x > y: bool. */
+  /** Whether x > y, elementwise: bool. */
   gt(x: Operand, options?: { reverse?: boolean }): Tensor
 
-  /** Where x >= y: bool. */
+  /** Whether x >= y, elementwise: bool. */
   ge(x: Operand, options?: { reverse?: boolean }): Tensor
 
-  /** Where x = y: bool. NaN is equal to nothing. */
+  /** Whether x = y, elementwise: bool. NaN is equal to nothing. */
   eq(x: Operand, options?: { reverse?: boolean }): Tensor
 
-  /** Where x and y differ: bool. */
+  /** Whether x and y differ, elementwise: bool. */
   ne(x: Operand, options?: { reverse?: boolean }): Tensor
 
   /** log(e^x + e^y), without overflow. */
@@ -128,7 +128,7 @@ export class Methods {
   clamp(options: { min?: Operand | null, max?: Operand | null }): Tensor
 
   /**
-   * Where |x - other| <= atol + rtol * |other|; with equalNan NaN is close to NaN.
+   * Whether |x - other| <= atol + rtol * |other|; with equalNan NaN is close to NaN.
    * @param rtol 1e-05 by default
    * @param atol 1e-08 by default
    */
@@ -177,24 +177,24 @@ export class Methods {
   /** |x|. */
   abs(): Tensor
 
-  /** -1, 0 or +1; NaN stays NaN. Of complex numbers x / |x|. */
+  /** The sign: -1, 0 or +1, NaN for NaN; x / |x| for complex numbers. */
   sign(): Tensor
 
   /** The complex tensor of the real parts x and the imaginary parts imag: complex128 if one is float64, else complex64. */
   complex(imag: TensorLike | { imag: TensorLike }): Tensor
 
-  /** The real part; real numbers are their own. */
+  /** The real part; x itself if it is real. */
   real(): Tensor
 
   /** The imaginary part: zeros for real numbers. */
   imag(): Tensor
 
-  /** The complex conjugate; real numbers are their own. */
+  /** The complex conjugate; x itself if it is real. */
   conj(): Tensor
 
   /**
-   * The angle of complex numbers with the positive real axis, in [-pi, pi].
-   * That of real numbers is 0, or pi below 0.
+   * The phase angle of complex numbers, in [-pi, pi].
+   * For real numbers it is 0, or pi if they are negative.
    */
   angle(): Tensor
 
@@ -243,7 +243,7 @@ export class Methods {
   /** x rounded towards zero. */
   trunc(): Tensor
 
-  /** x rounded to the nearest integer, halves to the even one. */
+  /** x rounded to the nearest integer, ties to even. */
   round(): Tensor
 
   /** The error function 2/sqrt(pi) * integral of e^(-t^2) from 0 to x. */
@@ -255,7 +255,7 @@ export class Methods {
   /** The inverse of erf, for -1 < x < 1. */
   erfinv(): Tensor
 
-  /** The quantile of the standard normal distribution, for 0 < x < 1. */
+  /** The quantile function of the standard normal distribution, for 0 < x < 1. */
   ndtri(): Tensor
 
   /** log(x / (1 - x)), the inverse of sigmoid, for 0 < x < 1. */
@@ -267,11 +267,11 @@ export class Methods {
   /** The derivative of the logarithm of gamma(x). */
   digamma(): Tensor
 
-  /** Where x is NaN: bool. */
+  /** Whether x is NaN, elementwise: bool. */
   isnan(): Tensor
 
   /**
-   * Where x is infinite: bool. detectPositive and detectNegative select the signs.
+   * Whether x is infinite: bool. detectPositive and detectNegative select the signs.
    * @param detectPositive true by default
    * @param detectNegative true by default
    */
@@ -279,10 +279,10 @@ export class Methods {
   isinf(detectPositive: boolean, options: { detectNegative?: boolean }): Tensor
   isinf(options: { detectPositive?: boolean, detectNegative?: boolean }): Tensor
 
-  /** Where x is neither infinite nor NaN: bool. */
+  /** Whether x is neither infinite nor NaN, elementwise: bool. */
   isfinite(): Tensor
 
-  /** Where x is 0: bool. */
+  /** Whether x is 0, elementwise: bool. */
   logicalNot(): Tensor
 
   /** Bitwise not x, for integers and bools. */
@@ -406,10 +406,10 @@ export class Methods {
   /** cast("bool"). */
   bool(): Tensor
 
-  /** The tensor, stored in memory of its own instead of being fused with its users. */
+  /** The tensor, stored in a buffer of its own instead of being fused into its consumers. */
   contiguous(): Tensor
 
-  /** The tensor; the gradient that flows to it is stored in memory of its own. */
+  /** The tensor unchanged; its gradient is stored in a buffer of its own. */
   contiguousBackward(): Tensor
 
   // Reductions
@@ -528,31 +528,31 @@ export class Methods {
   // Scans and sorting
 
   /**
-   * The running sum along an axis.
+   * The cumulative sum along an axis: element i is the sum of all elements up to i.
    * @param axis 0 by default
    */
   cumsum(axis?: number | { axis?: number }): Tensor
 
   /**
-   * The running product along an axis.
+   * The cumulative product along an axis: element i is the product of all elements up to i.
    * @param axis 0 by default
    */
   cumprod(axis?: number | { axis?: number }): Tensor
 
   /**
-   * log of the running sum of e^x along an axis, without overflow.
+   * log(cumsum(e^x)) along an axis, without overflow.
    * @param axis 0 by default
    */
   logcumsumexp(axis?: number | { axis?: number }): Tensor
 
   /**
-   * The running maximum along an axis, and the index of its first occurrence.
+   * The cumulative maximum along an axis, and the index of its first occurrence.
    * @param axis 0 by default
    */
   cummax(axis?: number | { axis?: number }): [values: Tensor, indices: Tensor]
 
   /**
-   * The running minimum along an axis, and the index of its first occurrence.
+   * The cumulative minimum along an axis, and the index of its first occurrence.
    * @param axis 0 by default
    */
   cummin(axis?: number | { axis?: number }): [values: Tensor, indices: Tensor]
@@ -584,9 +584,9 @@ export class Methods {
   topk(options: { k: number, dim?: number, largest?: boolean, sorted?: boolean }): [values: Tensor, indices: Tensor]
 
   /**
-   * The indices, int32, at which values keep the last axis of x sorted if they are inserted there.
-   * Equal elements come after the index, or before it with right. x is a vector, or has the shape of values except for the last axis.
-   * NaN counts as the greatest number.
+   * The indices, int32, where inserting values keeps the last axis of x sorted.
+   * An index is that of the first equal element, or with right the one behind the last. x is a vector, or has the shape of values
+   * except for the last axis. NaN counts as the greatest number.
    */
   searchsorted(values: TensorLike, right?: boolean): Tensor
   searchsorted(values: TensorLike, options: { right?: boolean }): Tensor
@@ -596,8 +596,8 @@ export class Methods {
   isin(values: TensorLike | { values: TensorLike }): Tensor
 
   /**
-   * The distinct elements of the flattened tensor in ascending order, the index of each element in them, and their counts.
-   * All NaN are one element. The tensor is computed at once.
+   * The distinct elements of the flattened tensor in ascending order, the index of each element among them, and their counts.
+   * All NaN count as one element. The tensor is computed at once.
    */
   unique(): [values: Tensor, inverse: Tensor, counts: Tensor]
 
@@ -819,8 +819,9 @@ export class Methods {
   scatter(options: { dim: number, index: TensorLike, src: Operand, reduce?: 'add' | 'multiply' | null }): Tensor
 
   /**
-   * scatter that combines all values for one element by reduce; with includeSelf also the element of x.
-   * An index out of bounds is an error if it is already computed. In a lazy tensor it writes nothing.
+   * scatter with all values for one element combined by reduce.
+   * With includeSelf they are combined with the element of x, too. An index out of bounds is an error if it is already computed. In a
+   * lazy tensor it writes nothing.
    * @param includeSelf true by default
    */
   scatterReduce(dim: number, index: TensorLike, src: Operand, reduce: 'sum' | 'prod' | 'mean' | 'amax' | 'amin', includeSelf?: boolean): Tensor
@@ -831,7 +832,7 @@ export class Methods {
   /** The elements where mask is true, as a vector. The mask is computed at once. */
   maskedSelect(mask: TensorLike | { mask: TensorLike }): Tensor
 
-  /** The indices of the elements that are not 0, one element a row. The tensor is computed at once. */
+  /** The indices of the elements that are not 0, one row for each element. The tensor is computed at once. */
   nonzero(): Tensor
 
   /**
@@ -888,8 +889,8 @@ export class Methods {
 
   /**
    * The lower, or upper, Cholesky factor of symmetric or Hermitian positive definite matrices.
-   * The shape is that of x (…, n, n). Only the triangle of the factor is read of x; the gradient is that of a symmetric or Hermitian
-   * matrix, as in JAX and PyTorch. Elements of the factors of other matrices are NaN.
+   * The shape is that of x (…, n, n). Only the lower triangle of x is read, or the upper one with upper; the gradient is that of a
+   * symmetric or Hermitian matrix, as in JAX and PyTorch. Factors of matrices that are not positive definite contain NaN.
    */
   cholesky(upper?: boolean | { upper?: boolean }): Tensor
 
@@ -920,30 +921,30 @@ export class Methods {
   slogdet(): [sign: Tensor, logabsdet: Tensor]
 
   /**
-   * Orthogonal or unitary q and upper triangular r with q @ r = x.
-   * Of matrices (…, m, n), q is (…, m, m) and r (…, m, n).
+   * The QR decomposition x = q @ r: q is orthogonal or unitary, r is upper triangular.
+   * For matrices (…, m, n), q is (…, m, m) and r (…, m, n).
    */
   qr(): [q: Tensor, r: Tensor]
 
   /**
-   * u, s and vt with u @ diag(s) @ vt = x; s is in descending order.
-   * Of matrices (…, m, n) with k = min(m, n), s is (…, k). u is (…, m, m) and vt (…, n, n), without fullMatrices (…, m, k)
-   * and (…, k, n).
+   * The singular value decomposition x = u @ diag(s) @ vt; s is in descending order.
+   * For matrices (…, m, n) with k = min(m, n), s is (…, k). u is (…, m, m) and vt (…, n, n), or without fullMatrices (…, m,
+   * k) and (…, k, n).
    * @param fullMatrices true by default
    */
   svd(fullMatrices?: boolean | { fullMatrices?: boolean }): [u: Tensor, s: Tensor, vt: Tensor]
 
   /**
    * The eigenvalues (…, n) in ascending order, and the eigenvectors as columns (…, n, n).
-   * Matrices (…, n, n) are symmetric or Hermitian; the triangle that upper does not name is not read.
+   * Matrices (…, n, n) are symmetric or Hermitian: only the lower triangle is read, or the upper one with upper.
    */
   eigh(upper?: boolean | { upper?: boolean }): [values: Tensor, vectors: Tensor]
 
   /**
    * The least squares solution of x @ y = b, the residuals, the rank and the singular values.
-   * Singular values up to rcond times the greatest one count as 0. Unless rcond is given, x and the rank are those of QR with pivots,
-   * of which diagonal elements up to the machine epsilon times the greater size and the first one count as 0; s is computed only where
-   * it is used.
+   * Singular values up to rcond times the greatest one count as 0. Unless rcond is given, the solution and the rank come from QR with
+   * column pivoting, where diagonal elements of r up to max(m, n) times the machine epsilon times the first one count as 0; s is
+   * computed only where it is used.
    */
   lstsq(b: TensorLike, rcond?: number | null): [x: Tensor, residuals: Tensor, rank: Tensor, s: Tensor]
   lstsq(b: TensorLike, options: { rcond?: number | null }): [x: Tensor, residuals: Tensor, rank: Tensor, s: Tensor]

@@ -3,10 +3,10 @@
 /**
  * Functions of arrays, as numpy and the array API standard have them.
  *
- * Types are promoted as the standard says; numbers take the type of the array beside them. Integers give float32 where the result is
- * no integer, and sums of short integers have 32 bits. Positions are int32. Functions whose result has a size that depends on values
- * compute at once, unless size says how many elements there are: then those that are missing are fillValue. Results are new arrays:
- * there is no argument out, as in JAX.
+ * Types are promoted as the standard says; numbers take the type of the array they are combined with. Integers give float32 where
+ * the result is not an integer, and sums of integers of 8 and 16 bits have 32 bits. Indices are int32. Functions whose result has a
+ * size that depends on values compute at once, unless size gives the number of elements: then missing elements are filled with
+ * fillValue. Results are new arrays: as in JAX, there is no argument out.
  *
  * @example
  * const x = new Tensor([5, 1, 4, 2])
@@ -16,13 +16,13 @@
 
 import type { Axes, DTypeLike, Operand, PerAxis, Scalar, Size, Tensor, TensorLike } from '../index.js'
 
-/** The real part; real numbers are their own. */
+/** The real part; x itself if it is real. */
 export function real(val: Tensor): Tensor
 
 /** The imaginary part: zeros for real numbers. */
 export function imag(val: Tensor): Tensor
 
-/** The complex conjugate; real numbers are their own. */
+/** The complex conjugate; x itself if it is real. */
 export function conj(x: Tensor): Tensor
 
 /** The arc cosine, in [0, pi]. */
@@ -58,13 +58,13 @@ export function exp2(x: Tensor): Tensor
 /** e^x - 1, accurate near 0. */
 export function expm1(x: Tensor): Tensor
 
-/** Where x is neither infinite nor NaN: bool. */
+/** Whether x is neither infinite nor NaN, elementwise: bool. */
 export function isfinite(x: Tensor): Tensor
 
-/** Where x is infinite: bool. detectPositive and detectNegative select the signs. */
+/** Whether x is infinite: bool. detectPositive and detectNegative select the signs. */
 export function isinf(x: Tensor): Tensor
 
-/** Where x is NaN: bool. */
+/** Whether x is NaN, elementwise: bool. */
 export function isnan(x: Tensor): Tensor
 
 /** The natural logarithm; NaN for negative real numbers. */
@@ -79,10 +79,10 @@ export function log2(x: Tensor): Tensor
 /** The logarithm of base 10. */
 export function log10(x: Tensor): Tensor
 
-/** Where x is 0: bool. */
+/** Whether x is 0, elementwise: bool. */
 export function logicalNot(x: Tensor): Tensor
 
-/** -1, 0 or +1; NaN stays NaN. Of complex numbers x / |x|. */
+/** The sign: -1, 0 or +1, NaN for NaN; x / |x| for complex numbers. */
 export function sign(x: Tensor): Tensor
 
 /** The sine. */
@@ -145,28 +145,28 @@ export function bitwiseOr(x: Tensor, y: Operand | { y: Operand }): Tensor
 /** Bitwise exclusive or of x and y, for integers and bools. */
 export function bitwiseXor(x: Tensor, y: Operand | { y: Operand }): Tensor
 
-/** x shifted to the left by y bits, for integers: 0 where y is the number of bits or more. */
+/** x shifted left by y bits, for integers; 0 where y is the width of the type or more. */
 export function bitwiseLeftShift(x: Tensor, y: Operand | { y: Operand }): Tensor
 
-/** x shifted to the right by y bits, for integers: x / 2^y rounded down, for y from 0 on. */
+/** x shifted right by y bits, for integers: x / 2^y rounded down, for y >= 0. */
 export function bitwiseRightShift(x: Tensor, y: Operand | { y: Operand }): Tensor
 
-/** Where x < y: bool. */
+/** Whether x < y, elementwise: bool. */
 export function less(x: Tensor, y: Operand | { y: Operand }): Tensor
 
-/** Where x <= y: bool. */
+/** Whether x <= y, elementwise: bool. */
 export function lessEqual(x: Tensor, y: Operand | { y: Operand }): Tensor
 
-/** Where x > y: bool. */
+/** Whether x > y, elementwise: bool. */
 export function greater(x: Tensor, y: Operand | { y: Operand }): Tensor
 
-/** Where x >= y: bool. */
+/** Whether x >= y, elementwise: bool. */
 export function greaterEqual(x: Tensor, y: Operand | { y: Operand }): Tensor
 
-/** Where x = y: bool. NaN is equal to nothing. */
+/** Whether x = y, elementwise: bool. NaN is equal to nothing. */
 export function equal(x: Tensor, y: Operand | { y: Operand }): Tensor
 
-/** Where x and y differ: bool. */
+/** Whether x and y differ, elementwise: bool. */
 export function notEqual(x: Tensor, y: Operand | { y: Operand }): Tensor
 
 /** log(e^x + e^y), without overflow. */
@@ -188,8 +188,8 @@ export function remainder(x: Tensor, y: Operand | { y: Operand }): Tensor
 export function fmod(x: Tensor, y: Operand | { y: Operand }): Tensor
 
 /**
- * The angle of complex numbers with the positive real axis, in [-pi, pi].
- * That of real numbers is 0, or pi below 0. In degrees with deg.
+ * The phase angle of complex numbers, in [-pi, pi].
+ * For real numbers it is 0, or pi if they are negative. With deg it is in degrees.
  */
 export function angle(z: Tensor, deg?: boolean | { deg?: boolean }): Tensor
 
@@ -203,13 +203,13 @@ export function floor(x: Tensor): Tensor
 export function trunc(x: Tensor): Tensor
 
 /**
- * x rounded to so many decimals, halves to the even number.
+ * x rounded to the given number of decimals, ties to even.
  * Negative decimals round to tens, hundreds and so on.
  * @param decimals 0 by default
  */
 export function round(a: Tensor, decimals?: number | { decimals?: number }): Tensor
 
-/** x rounded to the nearest integer, halves to the even one, as floating point numbers. */
+/** x rounded to the nearest integer, ties to even, as floating point numbers. */
 export function rint(x: Tensor): Tensor
 
 /** |x|. */
@@ -224,7 +224,7 @@ export function copysign(x: Tensor, y: Operand | { y: Operand }): Tensor
 /** The array itself. */
 export function positive(x: Tensor): Tensor
 
-/** Whether numbers are negative: true of -0, too. */
+/** Whether the sign bit is set: true for negative numbers and -0. */
 export function signbit(x: Tensor): Tensor
 
 /** The cube root, of negative numbers too. */
@@ -248,12 +248,13 @@ export function isposinf(x: Tensor): Tensor
 /** Whether elements are -infinity: bool. */
 export function isneginf(x: Tensor): Tensor
 
-/** The number of ones in the bits of |x|, uint8. */
+/** The number of 1 bits of |x|, uint8. */
 export function bitwiseCount(x: Tensor): Tensor
 
 /**
- * The array with numbers for NaN and infinities.
- * Infinities become the greatest numbers of the type unless given. It is a new array, whatever copy is.
+ * The array with NaN replaced by nan, infinity by posinf and -infinity by neginf.
+ * posinf and neginf are the greatest and the least finite number of the type unless given. The result is a new array, whatever copy
+ * is.
  * @param copy true by default
  * @param nan 0 by default
  */
@@ -264,25 +265,25 @@ export function nanToNum(x: Tensor, options: { copy?: boolean, nan?: number, pos
 /** The fractional and the whole part, both with the sign of x. */
 export function modf(x: Tensor): [Tensor, Tensor]
 
-/** m with 1/2 <= |m| < 1 and an integer e with x = m 2^e. */
+/** The mantissa m, 1/2 <= |m| < 1, and the integer exponent e with x = m 2^e. */
 export function frexp(x: Tensor): [Tensor, Tensor]
 
 /** x 2^y for integers y. */
 export function ldexp(x: Tensor, y: Operand | { y: Operand }): Tensor
 
-/** Whether both are not 0: bool. */
+/** Whether both x and y are not 0: bool. */
 export function logicalAnd(x: Tensor, y: Operand | { y: Operand }): Tensor
 
-/** Whether one is not 0: bool. */
+/** Whether x or y is not 0: bool. */
 export function logicalOr(x: Tensor, y: Operand | { y: Operand }): Tensor
 
-/** Whether one and only one is not 0: bool. */
+/** Whether exactly one of x and y is not 0: bool. */
 export function logicalXor(x: Tensor, y: Operand | { y: Operand }): Tensor
 
-/** The next number of the type after x towards y. */
+/** The next representable number after x towards y. */
 export function nextafter(x: Tensor, y: Operand | { y: Operand }): Tensor
 
-/** The distance to the next number of the type, away from 0. */
+/** The distance to the next representable number, away from 0. */
 export function spacing(x: Tensor): Tensor
 
 /** Whether the imaginary part is not 0: bool. */
@@ -299,13 +300,13 @@ export function lcm(x: Tensor, y: Operand | { y: Operand }): Tensor
 
 /**
  * The greater of x and y.
- * Where one is NaN it is the other.
+ * Where one is NaN, the result is the other.
  */
 export function fmax(x: Tensor, y: Operand | { y: Operand }): Tensor
 
 /**
  * The lesser of x and y.
- * Where one is NaN it is the other.
+ * Where one is NaN, the result is the other.
  */
 export function fmin(x: Tensor, y: Operand | { y: Operand }): Tensor
 
@@ -322,7 +323,7 @@ export function floatPower(x: Tensor, y: Operand | { y: Operand }): Tensor
 export function divmod(x: Tensor, y: Operand | { y: Operand }): [Tensor, Tensor]
 
 /**
- * Where |x - other| <= atol + rtol * |other|; with equalNan NaN is close to NaN.
+ * Whether |a - b| <= atol + rtol * |b|: bool; with equalNan NaN is close to NaN.
  * @param rtol 1e-05 by default
  * @param atol 1e-08 by default
  */
@@ -343,15 +344,15 @@ export function clip(a: Tensor, options: { min?: Operand | null, max?: Operand |
 /**
  * The sum along axes, all axes unless given.
  * dtype is the type of the accumulator and of the result. By default integers of 8 and 16 bits and bools are added in 32 bits,
- * float16 in float32. initial is one more element, where, of a shape that broadcasts, marks those that count.
+ * float16 in float32. initial is a further element; where is a mask, of a shape that broadcasts, of the elements to include.
  */
 export function sum(a: Tensor, axis?: Axes, dtype?: DTypeLike | null, keepdims?: boolean, initial?: Scalar | null, where?: TensorLike | null): Tensor
 export function sum(a: Tensor, axis: Axes, options: { dtype?: DTypeLike | null, keepdims?: boolean, initial?: Scalar | null, where?: TensorLike | null }): Tensor
 export function sum(a: Tensor, options: { axis?: Axes, dtype?: DTypeLike | null, keepdims?: boolean, initial?: Scalar | null, where?: TensorLike | null }): Tensor
 
 /**
- * The product along axes, in dtype if given, of short integers in 32 bits.
- * initial is one more element, where, of a shape that broadcasts, marks those that count.
+ * The product along axes, in dtype if given; integers of 8 and 16 bits give 32 bits.
+ * initial is a further element; where is a mask, of a shape that broadcasts, of the elements to include.
  */
 export function prod(a: Tensor, axis?: Axes, dtype?: DTypeLike | null, keepdims?: boolean, initial?: Scalar | null, where?: TensorLike | null): Tensor
 export function prod(a: Tensor, axis: Axes, options: { dtype?: DTypeLike | null, keepdims?: boolean, initial?: Scalar | null, where?: TensorLike | null }): Tensor
@@ -359,7 +360,7 @@ export function prod(a: Tensor, options: { axis?: Axes, dtype?: DTypeLike | null
 
 /**
  * The greatest value along axes; NaN if one is NaN.
- * initial is one more element, where, of a shape that broadcasts, marks those that count.
+ * initial is a further element; where is a mask, of a shape that broadcasts, of the elements to include.
  */
 export function max(a: Tensor, axis?: Axes, keepdims?: boolean, initial?: Scalar | null, where?: TensorLike | null): Tensor
 export function max(a: Tensor, axis: Axes, options: { keepdims?: boolean, initial?: Scalar | null, where?: TensorLike | null }): Tensor
@@ -367,15 +368,15 @@ export function max(a: Tensor, options: { axis?: Axes, keepdims?: boolean, initi
 
 /**
  * The least value along axes; NaN if one is NaN.
- * initial is one more element, where, of a shape that broadcasts, marks those that count.
+ * initial is a further element; where is a mask, of a shape that broadcasts, of the elements to include.
  */
 export function min(a: Tensor, axis?: Axes, keepdims?: boolean, initial?: Scalar | null, where?: TensorLike | null): Tensor
 export function min(a: Tensor, axis: Axes, options: { keepdims?: boolean, initial?: Scalar | null, where?: TensorLike | null }): Tensor
 export function min(a: Tensor, options: { axis?: Axes, keepdims?: boolean, initial?: Scalar | null, where?: TensorLike | null }): Tensor
 
 /**
- * The mean along axes, of the elements in dtype if given; integers give float32.
- * where, of a shape that broadcasts, marks the elements that count.
+ * The mean along axes, of the elements converted to dtype if given; integers give float32.
+ * where is a mask, of a shape that broadcasts, of the elements to include.
  */
 export function mean(a: Tensor, axis?: Axes, dtype?: DTypeLike | null, keepdims?: boolean, where?: TensorLike | null): Tensor
 export function mean(a: Tensor, axis: Axes, options: { dtype?: DTypeLike | null, keepdims?: boolean, where?: TensorLike | null }): Tensor
@@ -383,7 +384,7 @@ export function mean(a: Tensor, options: { axis?: Axes, dtype?: DTypeLike | null
 
 /**
  * Whether any element along axes is not 0: bool.
- * where, of a shape that broadcasts, marks the elements that count.
+ * where is a mask, of a shape that broadcasts, of the elements to include.
  */
 export function any(a: Tensor, axis?: Axes, keepdims?: boolean, where?: TensorLike | null): Tensor
 export function any(a: Tensor, axis: Axes, options: { keepdims?: boolean, where?: TensorLike | null }): Tensor
@@ -391,7 +392,7 @@ export function any(a: Tensor, options: { axis?: Axes, keepdims?: boolean, where
 
 /**
  * Whether all elements along axes are not 0: bool.
- * where, of a shape that broadcasts, marks the elements that count.
+ * where is a mask, of a shape that broadcasts, of the elements to include.
  */
 export function all(a: Tensor, axis?: Axes, keepdims?: boolean, where?: TensorLike | null): Tensor
 export function all(a: Tensor, axis: Axes, options: { keepdims?: boolean, where?: TensorLike | null }): Tensor
@@ -399,8 +400,8 @@ export function all(a: Tensor, options: { axis?: Axes, keepdims?: boolean, where
 
 /**
  * The variance along axes: the sum of squared deviations divided by count - correction.
- * ddof is another name of correction. mean is the mean, with the reduced axes of size 1, if it is known. where, of a shape that
- * broadcasts, marks the elements that count.
+ * ddof is another name of correction. mean is the mean, if it is already known, with size 1 along the reduced axes. where is a mask,
+ * of a shape that broadcasts, of the elements to include.
  * @param correction 0 by default
  */
 export function var_(a: Tensor, axis?: Axes, dtype?: DTypeLike | null, ddof?: number | null, keepdims?: boolean, where?: TensorLike | null, mean?: TensorLike | null, correction?: number): Tensor
@@ -409,7 +410,7 @@ export function var_(a: Tensor, options: { axis?: Axes, dtype?: DTypeLike | null
 
 /**
  * The square root of the variance, with the same arguments.
- * where, of a shape that broadcasts, marks the elements that count.
+ * where is a mask, of a shape that broadcasts, of the elements to include.
  * @param correction 0 by default
  */
 export function std(a: Tensor, axis?: Axes, dtype?: DTypeLike | null, ddof?: number | null, keepdims?: boolean, where?: TensorLike | null, mean?: TensorLike | null, correction?: number): Tensor
@@ -417,22 +418,22 @@ export function std(a: Tensor, axis: Axes, options: { dtype?: DTypeLike | null, 
 export function std(a: Tensor, options: { axis?: Axes, dtype?: DTypeLike | null, ddof?: number | null, keepdims?: boolean, where?: TensorLike | null, mean?: TensorLike | null, correction?: number }): Tensor
 
 /**
- * The position of the greatest element along an axis, the first of several.
- * Unless an axis is given, it is that in the flattened array.
+ * The index of the maximum along an axis; the first if there are several.
+ * Without axis it is the index in the flattened array.
  */
 export function argmax(a: Tensor, axis?: number | null, keepdims?: boolean): Tensor
 export function argmax(a: Tensor, axis: number | null, options: { keepdims?: boolean }): Tensor
 export function argmax(a: Tensor, options: { axis?: number | null, keepdims?: boolean }): Tensor
 
 /**
- * The position of the least element along an axis, the first of several.
- * Unless an axis is given, it is that in the flattened array.
+ * The index of the minimum along an axis; the first if there are several.
+ * Without axis it is the index in the flattened array.
  */
 export function argmin(a: Tensor, axis?: number | null, keepdims?: boolean): Tensor
 export function argmin(a: Tensor, axis: number | null, options: { keepdims?: boolean }): Tensor
 export function argmin(a: Tensor, options: { axis?: number | null, keepdims?: boolean }): Tensor
 
-/** The greatest less the least element along axes. */
+/** The range of values along axes: the maximum minus the minimum. */
 export function ptp(a: Tensor, axis?: Axes, keepdims?: boolean): Tensor
 export function ptp(a: Tensor, axis: Axes, options: { keepdims?: boolean }): Tensor
 export function ptp(a: Tensor, options: { axis?: Axes, keepdims?: boolean }): Tensor
@@ -444,9 +445,9 @@ export function countNonzero(a: Tensor, options: { axis?: Axes, keepdims?: boole
 
 /**
  * The quantiles along axes.
- * q has values from 0 to 1; its axes come first. method, one of NumPy's, says what lies between two elements. weights, in the shape
- * of the array or along its axis, need the method "invertedCdf": the result is the least element up to which they add up to the
- * share q of their sum.
+ * q has values from 0 to 1; its axes come first in the result. method, one of NumPy's, says how to interpolate between two elements.
+ * weights, of the shape of the array or along its axis, need the method "invertedCdf": the result is the least element at which the
+ * cumulative weight reaches the share q of the total.
  * @param method linear by default
  */
 export function quantile(a: Tensor, q: Operand, axis?: Axes, method?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest' | 'inverted_cdf' | 'averaged_inverted_cdf' | 'closest_observation' | 'interpolated_inverted_cdf' | 'hazen' | 'weibull' | 'median_unbiased' | 'normal_unbiased', keepdims?: boolean, weights?: TensorLike | null): Tensor
@@ -455,9 +456,9 @@ export function quantile(a: Tensor, options: { q: Operand, axis?: Axes, method?:
 
 /**
  * The percentiles along axes.
- * q has values from 0 to 100; its axes come first. method, one of NumPy's, says what lies between two elements. weights, in the
- * shape of the array or along its axis, need the method "invertedCdf": the result is the least element up to which they add up to
- * the share q of their sum.
+ * q has values from 0 to 100; its axes come first in the result. method, one of NumPy's, says how to interpolate between two
+ * elements. weights, of the shape of the array or along its axis, need the method "invertedCdf": the result is the least element at
+ * which the cumulative weight reaches the share q of the total.
  * @param method linear by default
  */
 export function percentile(a: Tensor, q: Operand, axis?: Axes, method?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest' | 'inverted_cdf' | 'averaged_inverted_cdf' | 'closest_observation' | 'interpolated_inverted_cdf' | 'hazen' | 'weibull' | 'median_unbiased' | 'normal_unbiased', keepdims?: boolean, weights?: TensorLike | null): Tensor
@@ -466,9 +467,9 @@ export function percentile(a: Tensor, options: { q: Operand, axis?: Axes, method
 
 /**
  * The quantiles along axes of the elements that are not NaN.
- * q has values from 0 to 1; its axes come first. method, one of NumPy's, says what lies between two elements. weights, in the shape
- * of the array or along its axis, need the method "invertedCdf": the result is the least element up to which they add up to the
- * share q of their sum.
+ * q has values from 0 to 1; its axes come first in the result. method, one of NumPy's, says how to interpolate between two elements.
+ * weights, of the shape of the array or along its axis, need the method "invertedCdf": the result is the least element at which the
+ * cumulative weight reaches the share q of the total.
  * @param method linear by default
  */
 export function nanquantile(a: Tensor, q: Operand, axis?: Axes, method?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest' | 'inverted_cdf' | 'averaged_inverted_cdf' | 'closest_observation' | 'interpolated_inverted_cdf' | 'hazen' | 'weibull' | 'median_unbiased' | 'normal_unbiased', keepdims?: boolean, weights?: TensorLike | null): Tensor
@@ -477,9 +478,9 @@ export function nanquantile(a: Tensor, options: { q: Operand, axis?: Axes, metho
 
 /**
  * The percentiles along axes of the elements that are not NaN.
- * q has values from 0 to 100; its axes come first. method, one of NumPy's, says what lies between two elements. weights, in the
- * shape of the array or along its axis, need the method "invertedCdf": the result is the least element up to which they add up to
- * the share q of their sum.
+ * q has values from 0 to 100; its axes come first in the result. method, one of NumPy's, says how to interpolate between two
+ * elements. weights, of the shape of the array or along its axis, need the method "invertedCdf": the result is the least element at
+ * which the cumulative weight reaches the share q of the total.
  * @param method linear by default
  */
 export function nanpercentile(a: Tensor, q: Operand, axis?: Axes, method?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest' | 'inverted_cdf' | 'averaged_inverted_cdf' | 'closest_observation' | 'interpolated_inverted_cdf' | 'hazen' | 'weibull' | 'median_unbiased' | 'normal_unbiased', keepdims?: boolean, weights?: TensorLike | null): Tensor
@@ -498,7 +499,7 @@ export function nanmedian(a: Tensor, options: { axis?: Axes, keepdims?: boolean 
 
 /**
  * The sum along axes of the elements that are not NaN.
- * initial is one more element, where, of a shape that broadcasts, marks those that count.
+ * initial is a further element; where is a mask, of a shape that broadcasts, of the elements to include.
  */
 export function nansum(a: Tensor, axis?: Axes, dtype?: DTypeLike | null, keepdims?: boolean, initial?: Scalar | null, where?: TensorLike | null): Tensor
 export function nansum(a: Tensor, axis: Axes, options: { dtype?: DTypeLike | null, keepdims?: boolean, initial?: Scalar | null, where?: TensorLike | null }): Tensor
@@ -506,7 +507,7 @@ export function nansum(a: Tensor, options: { axis?: Axes, dtype?: DTypeLike | nu
 
 /**
  * The product along axes of the elements that are not NaN.
- * initial is one more element, where, of a shape that broadcasts, marks those that count.
+ * initial is a further element; where is a mask, of a shape that broadcasts, of the elements to include.
  */
 export function nanprod(a: Tensor, axis?: Axes, dtype?: DTypeLike | null, keepdims?: boolean, initial?: Scalar | null, where?: TensorLike | null): Tensor
 export function nanprod(a: Tensor, axis: Axes, options: { dtype?: DTypeLike | null, keepdims?: boolean, initial?: Scalar | null, where?: TensorLike | null }): Tensor
@@ -514,7 +515,7 @@ export function nanprod(a: Tensor, options: { axis?: Axes, dtype?: DTypeLike | n
 
 /**
  * The greatest element along axes that is not NaN.
- * initial is one more element, where, of a shape that broadcasts, marks those that count.
+ * initial is a further element; where is a mask, of a shape that broadcasts, of the elements to include.
  */
 export function nanmax(a: Tensor, axis?: Axes, keepdims?: boolean, initial?: Scalar | null, where?: TensorLike | null): Tensor
 export function nanmax(a: Tensor, axis: Axes, options: { keepdims?: boolean, initial?: Scalar | null, where?: TensorLike | null }): Tensor
@@ -522,7 +523,7 @@ export function nanmax(a: Tensor, options: { axis?: Axes, keepdims?: boolean, in
 
 /**
  * The least element along axes that is not NaN.
- * initial is one more element, where, of a shape that broadcasts, marks those that count.
+ * initial is a further element; where is a mask, of a shape that broadcasts, of the elements to include.
  */
 export function nanmin(a: Tensor, axis?: Axes, keepdims?: boolean, initial?: Scalar | null, where?: TensorLike | null): Tensor
 export function nanmin(a: Tensor, axis: Axes, options: { keepdims?: boolean, initial?: Scalar | null, where?: TensorLike | null }): Tensor
@@ -530,7 +531,7 @@ export function nanmin(a: Tensor, options: { axis?: Axes, keepdims?: boolean, in
 
 /**
  * The mean along axes of the elements that are not NaN.
- * where, of a shape that broadcasts, marks the elements that count.
+ * where is a mask, of a shape that broadcasts, of the elements to include.
  */
 export function nanmean(a: Tensor, axis?: Axes, dtype?: DTypeLike | null, keepdims?: boolean, where?: TensorLike | null): Tensor
 export function nanmean(a: Tensor, axis: Axes, options: { dtype?: DTypeLike | null, keepdims?: boolean, where?: TensorLike | null }): Tensor
@@ -538,7 +539,7 @@ export function nanmean(a: Tensor, options: { axis?: Axes, dtype?: DTypeLike | n
 
 /**
  * The variance along axes of the elements that are not NaN.
- * The arguments are those of var. where, of a shape that broadcasts, marks the elements that count.
+ * The arguments are those of var. where is a mask, of a shape that broadcasts, of the elements to include.
  * @param correction 0 by default
  */
 export function nanvar(a: Tensor, axis?: Axes, dtype?: DTypeLike | null, ddof?: number | null, keepdims?: boolean, where?: TensorLike | null, mean?: TensorLike | null, correction?: number): Tensor
@@ -547,52 +548,64 @@ export function nanvar(a: Tensor, options: { axis?: Axes, dtype?: DTypeLike | nu
 
 /**
  * The standard deviation along axes of the elements that are not NaN.
- * The arguments are those of var. where, of a shape that broadcasts, marks the elements that count.
+ * The arguments are those of var. where is a mask, of a shape that broadcasts, of the elements to include.
  * @param correction 0 by default
  */
 export function nanstd(a: Tensor, axis?: Axes, dtype?: DTypeLike | null, ddof?: number | null, keepdims?: boolean, where?: TensorLike | null, mean?: TensorLike | null, correction?: number): Tensor
 export function nanstd(a: Tensor, axis: Axes, options: { dtype?: DTypeLike | null, ddof?: number | null, keepdims?: boolean, where?: TensorLike | null, mean?: TensorLike | null, correction?: number }): Tensor
 export function nanstd(a: Tensor, options: { axis?: Axes, dtype?: DTypeLike | null, ddof?: number | null, keepdims?: boolean, where?: TensorLike | null, mean?: TensorLike | null, correction?: number }): Tensor
 
-/** The position of the greatest element that is not NaN. */
+/** The index of the maximum along an axis, or in the flattened array, without NaN. */
 export function nanargmax(a: Tensor, axis?: number | null, keepdims?: boolean): Tensor
 export function nanargmax(a: Tensor, axis: number | null, options: { keepdims?: boolean }): Tensor
 export function nanargmax(a: Tensor, options: { axis?: number | null, keepdims?: boolean }): Tensor
 
-/** The position of the least element that is not NaN. */
+/** The index of the minimum along an axis, or in the flattened array, without NaN. */
 export function nanargmin(a: Tensor, axis?: number | null, keepdims?: boolean): Tensor
 export function nanargmin(a: Tensor, axis: number | null, options: { keepdims?: boolean }): Tensor
 export function nanargmin(a: Tensor, options: { axis?: number | null, keepdims?: boolean }): Tensor
 
-/** The mean along axes with weights, and the sum of the weights. */
+/** The weighted mean along axes, and the sum of the weights. */
 export function average(a: Tensor, axis?: Axes, weights?: TensorLike | null, keepdims?: boolean): [Tensor, Tensor]
 export function average(a: Tensor, axis: Axes, options: { weights?: TensorLike | null, keepdims?: boolean }): [Tensor, Tensor]
 export function average(a: Tensor, options: { axis?: Axes, weights?: TensorLike | null, keepdims?: boolean }): [Tensor, Tensor]
 
-/** The sums of all elements up to each one. */
+/**
+ * The cumulative sum along an axis: element i is the sum of all elements up to i.
+ * Without axis the array is flattened. With includeInitial the result begins with the neutral element, 0 or 1.
+ */
 export function cumulativeSum(a: Tensor, axis?: number | null, dtype?: DTypeLike | null, includeInitial?: boolean): Tensor
 export function cumulativeSum(a: Tensor, axis: number | null, options: { dtype?: DTypeLike | null, includeInitial?: boolean }): Tensor
 export function cumulativeSum(a: Tensor, options: { axis?: number | null, dtype?: DTypeLike | null, includeInitial?: boolean }): Tensor
 
-/** The products of all elements up to each one. */
+/**
+ * The cumulative product along an axis: element i is the product of all elements up to i.
+ * Without axis the array is flattened. With includeInitial the result begins with the neutral element, 0 or 1.
+ */
 export function cumulativeProd(a: Tensor, axis?: number | null, dtype?: DTypeLike | null, includeInitial?: boolean): Tensor
 export function cumulativeProd(a: Tensor, axis: number | null, options: { dtype?: DTypeLike | null, includeInitial?: boolean }): Tensor
 export function cumulativeProd(a: Tensor, options: { axis?: number | null, dtype?: DTypeLike | null, includeInitial?: boolean }): Tensor
 
-/** The sums of all elements up to each one that are not NaN. */
+/**
+ * The cumulative sum along an axis, with NaN counted as 0.
+ * Without axis the array is flattened. With includeInitial the result begins with the neutral element, 0 or 1.
+ */
 export function nancumsum(a: Tensor, axis?: number | null, dtype?: DTypeLike | null, includeInitial?: boolean): Tensor
 export function nancumsum(a: Tensor, axis: number | null, options: { dtype?: DTypeLike | null, includeInitial?: boolean }): Tensor
 export function nancumsum(a: Tensor, options: { axis?: number | null, dtype?: DTypeLike | null, includeInitial?: boolean }): Tensor
 
-/** The products of all elements up to each one that are not NaN. */
+/**
+ * The cumulative product along an axis, with NaN counted as 1.
+ * Without axis the array is flattened. With includeInitial the result begins with the neutral element, 0 or 1.
+ */
 export function nancumprod(a: Tensor, axis?: number | null, dtype?: DTypeLike | null, includeInitial?: boolean): Tensor
 export function nancumprod(a: Tensor, axis: number | null, options: { dtype?: DTypeLike | null, includeInitial?: boolean }): Tensor
 export function nancumprod(a: Tensor, options: { axis?: number | null, dtype?: DTypeLike | null, includeInitial?: boolean }): Tensor
 
 /**
- * The covariance matrix of variables, which are rows of m and y; columns without rowvar.
- * The sums are divided by the number of observations - ddof: 1, or 0 with bias, unless given. fweights are numbers of observations,
- * aweights weights.
+ * The covariance matrix of variables: the rows of m and y, or their columns without rowvar.
+ * The sums are divided by the number of observations - ddof; ddof is 1, or 0 with bias, unless given. fweights are the counts of
+ * observations, aweights their weights.
  * @param rowvar true by default
  */
 export function cov(m: Tensor, y?: TensorLike | null, rowvar?: boolean, bias?: boolean, ddof?: number | null, fweights?: TensorLike | null, aweights?: TensorLike | null, dtype?: DTypeLike | null): Tensor
@@ -600,7 +613,7 @@ export function cov(m: Tensor, y: TensorLike | null, options: { rowvar?: boolean
 export function cov(m: Tensor, options: { y?: TensorLike | null, rowvar?: boolean, bias?: boolean, ddof?: number | null, fweights?: TensorLike | null, aweights?: TensorLike | null, dtype?: DTypeLike | null }): Tensor
 
 /**
- * The coefficients of correlation of variables, which are rows of x and y.
+ * The correlation coefficients of variables: the rows of x and y, or columns without rowvar.
  * @param rowvar true by default
  */
 export function corrcoef(x: Tensor, y?: TensorLike | null, rowvar?: boolean, dtype?: DTypeLike | null): Tensor
@@ -608,7 +621,7 @@ export function corrcoef(x: Tensor, y: TensorLike | null, options: { rowvar?: bo
 export function corrcoef(x: Tensor, options: { y?: TensorLike | null, rowvar?: boolean, dtype?: DTypeLike | null }): Tensor
 
 /**
- * The n-th differences along an axis, with elements in front and behind.
+ * The n-th differences along an axis, with prepend joined in front and append behind.
  * @param n 1 by default, 0 or more
  * @param axis -1 by default
  */
@@ -616,14 +629,14 @@ export function diff(a: Tensor, n?: number, axis?: number, prepend?: TensorLike 
 export function diff(a: Tensor, n: number, options: { axis?: number, prepend?: TensorLike | null, append?: TensorLike | null }): Tensor
 export function diff(a: Tensor, options: { n?: number, axis?: number, prepend?: TensorLike | null, append?: TensorLike | null }): Tensor
 
-/** The differences of neighbours in the flattened array, with elements in front and behind. */
+/** The differences of neighbours in the flattened array, between toBegin and toEnd. */
 export function ediff1d(ary: Tensor, toEnd?: TensorLike | null, toBegin?: TensorLike | null): Tensor
 export function ediff1d(ary: Tensor, toEnd: TensorLike | null, options: { toBegin?: TensorLike | null }): Tensor
 export function ediff1d(ary: Tensor, options: { toEnd?: TensorLike | null, toBegin?: TensorLike | null }): Tensor
 
 /**
- * The derivatives along axes by differences, one array for each axis.
- * spacing is the distance of elements, or their coordinates along the axis.
+ * The derivatives along axes by finite differences, one array for each axis.
+ * spacing is the distance between elements, or their coordinates along the axis.
  * @param spacing 1 by default
  * @param edgeOrder 1 by default
  */
@@ -633,7 +646,7 @@ export function gradient(f: Tensor, options: { spacing?: Operand, axis?: Axes, e
 
 /**
  * The integral along an axis by the trapezoidal rule.
- * x is the distance of elements or their coordinates.
+ * x is the distance between elements, or their coordinates.
  * @param x 1 by default
  * @param axis -1 by default
  */
@@ -642,8 +655,8 @@ export function trapezoid(y: Tensor, x: Operand, options: { axis?: number }): Te
 export function trapezoid(y: Tensor, options: { x?: Operand, axis?: number }): Tensor
 
 /**
- * Angles with multiples of the period added, so that neighbours are near.
- * Only steps above discont, at least half the period, are changed.
+ * Angles along an axis with multiples of the period added, so that there are no jumps.
+ * A jump is a difference of neighbours above discont, which is at least half the period.
  * @param axis -1 by default
  * @param period 6.283185307179586 by default
  */
@@ -652,9 +665,9 @@ export function unwrap(p: Tensor, discont: number | null, options: { axis?: numb
 export function unwrap(p: Tensor, options: { discont?: number | null, axis?: number, period?: number }): Tensor
 
 /**
- * The piecewise linear function through the points (xp, fp), for ascending xp.
- * left and right are its values outside, those at the ends unless given. With a period, points may be in any order, and there is no
- * outside.
+ * The piecewise linear interpolation at x of the points (xp, fp), for ascending xp.
+ * left and right are the values below and above all points, by default those of the end points. With a period x is periodic, and the
+ * points may be in any order.
  */
 export function interp(x: Tensor, xp: TensorLike, fp: TensorLike, left?: number | null, right?: number | null, period?: number | null): Tensor
 export function interp(x: Tensor, xp: TensorLike, options: { fp: TensorLike, left?: number | null, right?: number | null, period?: number | null }): Tensor
@@ -662,7 +675,7 @@ export function interp(x: Tensor, xp: TensorLike, fp: TensorLike, options: { lef
 export function interp(x: Tensor, options: { xp: TensorLike, fp: TensorLike, left?: number | null, right?: number | null, period?: number | null }): Tensor
 
 /**
- * The elements in order along an axis. NaN is the greatest number.
+ * The elements sorted along an axis. NaN is the greatest number.
  * Complex numbers are sorted by their real, then by their imaginary parts. All kinds are stable.
  * @param axis -1 by default
  * @param stable true by default
@@ -672,7 +685,7 @@ export function sort(a: Tensor, axis: number, options: { kind?: string | null, d
 export function sort(a: Tensor, options: { axis?: number, kind?: string | null, descending?: boolean, stable?: boolean }): Tensor
 
 /**
- * The positions of the elements in order along an axis, int32.
+ * The indices, int32, that sort the array along an axis.
  * Equal elements keep their order, whatever kind is.
  * @param axis -1 by default
  * @param stable true by default
@@ -682,13 +695,13 @@ export function argsort(a: Tensor, axis: number, options: { kind?: string | null
 export function argsort(a: Tensor, options: { axis?: number, kind?: string | null, descending?: boolean, stable?: boolean }): Tensor
 
 /**
- * The positions that sort by the last of several arrays, then by the one before, and so on.
+ * The indices that sort by several keys: by the last one, ties by the one before, and so on.
  * @param axis -1 by default
  */
 export function lexsort(keys: readonly Tensor[], axis?: number | { axis?: number }): Tensor
 
 /**
- * The elements along an axis, lesser ones before those at kth: sorted.
+ * The elements partitioned at the indices kth along an axis; here they are fully sorted.
  * @param axis -1 by default
  */
 export function partition(a: Tensor, kth: PerAxis, axis?: number, kind?: string | null): Tensor
@@ -696,7 +709,7 @@ export function partition(a: Tensor, kth: PerAxis, options: { axis?: number, kin
 export function partition(a: Tensor, options: { kth: PerAxis, axis?: number, kind?: string | null }): Tensor
 
 /**
- * The positions of the elements of partition.
+ * The indices of the elements of partition.
  * @param axis -1 by default
  */
 export function argpartition(a: Tensor, kth: PerAxis, axis?: number, kind?: string | null): Tensor
@@ -704,8 +717,8 @@ export function argpartition(a: Tensor, kth: PerAxis, options: { axis?: number, 
 export function argpartition(a: Tensor, options: { kth: PerAxis, axis?: number, kind?: string | null }): Tensor
 
 /**
- * The positions, int32, at which the values v keep the vector a sorted.
- * Equal elements come behind them, or before with "right". sorter are the positions that sort a.
+ * The indices, int32, where v would be inserted into the vector a to keep it sorted.
+ * An index is that of the first equal element, or with side "right" the one behind the last. sorter are the indices that sort a.
  * @param side left by default
  */
 export function searchsorted(a: Tensor, v: TensorLike, side?: 'left' | 'right', sorter?: TensorLike | null): Tensor
@@ -713,8 +726,8 @@ export function searchsorted(a: Tensor, v: TensorLike, options: { side?: 'left' 
 export function searchsorted(a: Tensor, options: { v: TensorLike, side?: 'left' | 'right', sorter?: TensorLike | null }): Tensor
 
 /**
- * The number of the bin of each element, for ascending or descending edges.
- * With right the upper edge belongs to a bin.
+ * The number of the bin of each element; bins are the edges, ascending or descending.
+ * A bin includes its lower edge, or with right its upper edge.
  */
 export function digitize(x: Tensor, bins: TensorLike, right?: boolean): Tensor
 export function digitize(x: Tensor, bins: TensorLike, options: { right?: boolean }): Tensor
@@ -722,7 +735,7 @@ export function digitize(x: Tensor, options: { bins: TensorLike, right?: boolean
 
 /**
  * The number of elements equal to 0, 1, …, or the sum of their weights.
- * length is that of the result, otherwise the greatest element + 1.
+ * length is the length of the result, by default the greatest element + 1, at least minlength.
  * @param minlength 0 by default, 0 or more
  * @param length 0 or more
  */
@@ -731,9 +744,9 @@ export function bincount(x: Tensor, weights: TensorLike | null, options: { minle
 export function bincount(x: Tensor, options: { weights?: TensorLike | null, minlength?: number, length?: number | null }): Tensor
 
 /**
- * The number of elements between edges, and the edges.
- * bins is the number of intervals of one width over range, the least to the greatest element unless given, or a tensor of edges.
- * With density the counts are divided by their sum and the width of the interval.
+ * The number of elements in each bin, and the edges of the bins.
+ * bins is the number of bins of equal width over range, by default from the least to the greatest element, or a tensor of edges.
+ * With density the counts are divided by their sum and the width of the bin.
  * @param bins 10 by default
  */
 export function histogram(a: Tensor, bins?: Operand, range?: readonly number[] | null, density?: boolean, weights?: TensorLike | null): [Tensor, Tensor]
@@ -741,7 +754,7 @@ export function histogram(a: Tensor, bins: Operand, options: { range?: readonly 
 export function histogram(a: Tensor, options: { bins?: Operand, range?: readonly number[] | null, density?: boolean, weights?: TensorLike | null }): [Tensor, Tensor]
 
 /**
- * The edges of histogram.
+ * The edges of the bins of histogram.
  * @param bins 10 by default
  */
 export function histogramBinEdges(a: Tensor, bins?: Operand, range?: readonly number[] | null, weights?: TensorLike | null): Tensor
@@ -749,9 +762,9 @@ export function histogramBinEdges(a: Tensor, bins: Operand, options: { range?: r
 export function histogramBinEdges(a: Tensor, options: { bins?: Operand, range?: readonly number[] | null, weights?: TensorLike | null }): Tensor
 
 /**
- * The distinct elements, or slices along an axis, in ascending order.
- * Also where each is first in the flattened array, the position of each element in them, and how often each is there. NaN is equal
- * to none unless equalNan.
+ * The distinct elements, or slices along an axis, in ascending order, with indices and counts.
+ * indices are those of first occurrences in the flattened array or along the axis, inverseIndices are the index of each element, or
+ * slice, of the array among the distinct ones, counts the numbers of occurrences. Each NaN is distinct unless equalNan.
  * @param size 0 or more
  */
 export function uniqueAll(x: Tensor, size?: number | null, fillValue?: Scalar | null, equalNan?: boolean, axis?: number | null): [Tensor, Tensor, Tensor, Tensor]
@@ -759,7 +772,7 @@ export function uniqueAll(x: Tensor, size: number | null, options: { fillValue?:
 export function uniqueAll(x: Tensor, options: { size?: number | null, fillValue?: Scalar | null, equalNan?: boolean, axis?: number | null }): [Tensor, Tensor, Tensor, Tensor]
 
 /**
- * The distinct elements in ascending order. NaN is equal to none unless equalNan.
+ * The distinct elements in ascending order. Each NaN is distinct unless equalNan.
  * @param size 0 or more
  */
 export function uniqueValues(x: Tensor, size?: number | null, fillValue?: Scalar | null, equalNan?: boolean): Tensor
@@ -784,7 +797,7 @@ export function intersect1d(ar1: Tensor, options: { ar2: TensorLike, assumeUniqu
 
 /**
  * The distinct elements that are not in ar2, in ascending order.
- * With assumeUnique all elements that are not, in their order.
+ * With assumeUnique all elements that are not in ar2, in their order.
  * @param size 0 or more
  */
 export function setdiff1d(ar1: Tensor, ar2: TensorLike, assumeUnique?: boolean, size?: number | null, fillValue?: Scalar | null): Tensor
@@ -792,20 +805,20 @@ export function setdiff1d(ar1: Tensor, ar2: TensorLike, options: { assumeUnique?
 export function setdiff1d(ar1: Tensor, options: { ar2: TensorLike, assumeUnique?: boolean, size?: number | null, fillValue?: Scalar | null }): Tensor
 
 /**
- * The distinct elements that are in one of the arrays only, in ascending order.
+ * The distinct elements that are in exactly one of the arrays, in ascending order.
  * @param size 0 or more
  */
 export function setxor1d(ar1: Tensor, ar2: TensorLike, assumeUnique?: boolean, size?: number | null, fillValue?: Scalar | null): Tensor
 export function setxor1d(ar1: Tensor, ar2: TensorLike, options: { assumeUnique?: boolean, size?: number | null, fillValue?: Scalar | null }): Tensor
 export function setxor1d(ar1: Tensor, options: { ar2: TensorLike, assumeUnique?: boolean, size?: number | null, fillValue?: Scalar | null }): Tensor
 
-/** Whether each element is one of testElements: bool; with invert, whether it is none. */
+/** Whether each element is one of testElements: bool; with invert, whether it is not. */
 export function isin(element: Tensor, testElements: TensorLike, assumeUnique?: boolean, invert?: boolean): Tensor
 export function isin(element: Tensor, testElements: TensorLike, options: { assumeUnique?: boolean, invert?: boolean }): Tensor
 export function isin(element: Tensor, options: { testElements: TensorLike, assumeUnique?: boolean, invert?: boolean }): Tensor
 
 /**
- * The positions of the elements that are not 0, one vector for each axis, int32.
+ * The indices of the elements that are not 0, one vector for each axis, int32.
  * @param size 0 or more
  */
 export function nonzero(a: Tensor, size?: number | null, fillValue?: Scalar | null): Tensor[]
@@ -813,7 +826,7 @@ export function nonzero(a: Tensor, size: number | null, options: { fillValue?: S
 export function nonzero(a: Tensor, options: { size?: number | null, fillValue?: Scalar | null }): Tensor[]
 
 /**
- * The positions of the elements that are not 0, one element a row, int32.
+ * The indices of the elements that are not 0, one row for each element, int32.
  * @param size 0 or more
  */
 export function argwhere(a: Tensor, size?: number | null, fillValue?: Scalar | null): Tensor
@@ -821,7 +834,7 @@ export function argwhere(a: Tensor, size: number | null, options: { fillValue?: 
 export function argwhere(a: Tensor, options: { size?: number | null, fillValue?: Scalar | null }): Tensor
 
 /**
- * The positions of the elements of the flattened array that are not 0, int32.
+ * The indices of the elements of the flattened array that are not 0, int32.
  * @param size 0 or more
  */
 export function flatnonzero(a: Tensor, size?: number | null, fillValue?: Scalar | null): Tensor
@@ -838,9 +851,9 @@ export function extract(condition: Tensor, options: { arr: TensorLike, size?: nu
 
 /**
  * The elements at indices along an axis, or of the flattened array.
- * Negative ones count from the end. The axis becomes those of indices. An index out of bounds is an error if index is already
- * computed. In a lazy index it gives 0. mode "clip" moves indices out of range to the edge, "wrap" counts them anew from 0. With
- * "fill" they give fillValue: NaN, the least integer of a signed and the greatest one of another type, or true unless given.
+ * Negative indices count from the end. The axes of indices take the place of the axis. An index out of bounds is an error if index
+ * is already computed. In a lazy index it gives 0. mode "clip" clamps indices out of bounds, "wrap" takes them modulo the size. With
+ * "fill" they give fillValue, by default NaN, the least integer of a signed type, the greatest of an unsigned type, or true.
  * @param mode raise by default
  */
 export function take(a: Tensor, indices: TensorLike, axis?: number | null, mode?: 'raise' | 'clip' | 'wrap' | 'fill', fillValue?: Scalar | null): Tensor
@@ -848,9 +861,9 @@ export function take(a: Tensor, indices: TensorLike, options: { axis?: number | 
 export function take(a: Tensor, options: { indices: TensorLike, axis?: number | null, mode?: 'raise' | 'clip' | 'wrap' | 'fill', fillValue?: Scalar | null }): Tensor
 
 /**
- * The element at the index in each place along an axis.
- * Negative ones count from the end; other axes broadcast. An index out of bounds is an error if index is already computed. In a lazy
- * index it gives 0.
+ * For each element of indices, the element of the array at that index along an axis.
+ * Negative indices count from the end; other axes broadcast. An index out of bounds is an error if index is already computed. In a
+ * lazy index it gives 0.
  * @param axis -1 by default
  */
 export function takeAlongAxis(arr: Tensor, indices: TensorLike, axis?: number): Tensor
@@ -858,7 +871,7 @@ export function takeAlongAxis(arr: Tensor, indices: TensorLike, options: { axis?
 export function takeAlongAxis(arr: Tensor, options: { indices: TensorLike, axis?: number }): Tensor
 
 /**
- * The array with values in the places that takeAlongAxis takes.
+ * The array with values written to the elements that takeAlongAxis reads.
  * An index out of bounds is an error if it is already computed. In a lazy tensor it writes nothing.
  */
 export function putAlongAxis(arr: Tensor, indices: TensorLike, values: Operand, axis: number, inplace?: boolean): Tensor
@@ -867,9 +880,9 @@ export function putAlongAxis(arr: Tensor, indices: TensorLike, values: Operand, 
 export function putAlongAxis(arr: Tensor, options: { indices: TensorLike, values: Operand, axis: number, inplace?: boolean }): Tensor
 
 /**
- * The array with the values v at the positions ind of the flattened array, repeated as needed.
- * An index out of bounds is an error if it is already computed. In a lazy tensor it writes nothing. mode "clip" moves indices out of
- * range to the edge, "wrap" counts them anew from 0.
+ * The array with v, repeated as needed, written at the indices ind of the flattened array.
+ * An index out of bounds is an error if it is already computed. In a lazy tensor it writes nothing. mode "clip" clamps indices out
+ * of bounds, "wrap" takes them modulo the size.
  * @param mode raise by default
  */
 export function put(a: Tensor, ind: TensorLike, v: Operand, mode?: 'raise' | 'clip' | 'wrap', inplace?: boolean): Tensor
@@ -878,14 +891,14 @@ export function put(a: Tensor, ind: TensorLike, v: Operand, options: { mode?: 'r
 export function put(a: Tensor, options: { ind: TensorLike, v: Operand, mode?: 'raise' | 'clip' | 'wrap', inplace?: boolean }): Tensor
 
 /**
- * The positions along the axes of a shape, a tensor for each, of places in row-major order.
- * Negative ones count from the end.
+ * The indices along each axis of a shape, one tensor for each, of row-major flat indices.
+ * Negative flat indices count from the end.
  */
 export function unravelIndex(indices: Tensor, shape: Size | readonly Size[] | { shape: Size | readonly Size[] }): Tensor[]
 
 /**
- * The positions in the row-major order of a shape, of a tensor of positions along each axis.
- * Those outside are errors where they are in memory, moved to the edge with "clip", and counted anew from 0 with "wrap".
+ * The row-major flat indices, in an array of shape dims, of indices along each axis.
+ * Indices out of bounds are an error if they are already computed; mode "clip" clamps them, "wrap" takes them modulo the size.
  * @param dims 0 or more
  * @param mode raise by default
  */
@@ -894,46 +907,52 @@ export function ravelMultiIndex(multi_index: readonly Tensor[], dims: PerAxis, o
 export function ravelMultiIndex(multi_index: readonly Tensor[], options: { dims: PerAxis, mode?: 'raise' | 'clip' | 'wrap' }): Tensor
 
 /**
- * The positions of the lower triangle of a matrix, up to its diagonal k, int32.
+ * The row and column indices of the lower triangle of a matrix, up to diagonal k, int32.
  * @param k 0 by default
  */
 export function trilIndicesFrom(arr: Tensor, k?: number | { k?: number }): [Tensor, Tensor]
 
 /**
- * The positions of the upper triangle of a matrix, from its diagonal k on, int32.
+ * The row and column indices of the upper triangle of a matrix, from diagonal k on, int32.
  * @param k 0 by default
  */
 export function triuIndicesFrom(arr: Tensor, k?: number | { k?: number }): [Tensor, Tensor]
 
 /**
- * The array with val on its diagonal: the elements with one index along all axes.
- * With wrap, the diagonal of a tall matrix begins anew below it.
+ * The array with val on its main diagonal: the elements whose indices along all axes are equal.
+ * With wrap, the diagonal of a tall matrix starts again below its end.
  */
 export function fillDiagonal(a: Tensor, val: Operand, wrap?: boolean, inplace?: boolean): Tensor
 export function fillDiagonal(a: Tensor, val: Operand, options: { wrap?: boolean, inplace?: boolean }): Tensor
 export function fillDiagonal(a: Tensor, options: { val: Operand, wrap?: boolean, inplace?: boolean }): Tensor
 
-/** The array without the elements at positions along an axis, or of the flattened array. */
+/**
+ * The array without the elements at the indices obj along an axis.
+ * Without axis the array is flattened.
+ */
 export function delete_(arr: Tensor, obj: PerAxis, axis?: number | null): Tensor
 export function delete_(arr: Tensor, obj: PerAxis, options: { axis?: number | null }): Tensor
 export function delete_(arr: Tensor, options: { obj: PerAxis, axis?: number | null }): Tensor
 
-/** The array with values in front of positions along an axis, or of the flattened array. */
+/**
+ * The array with values inserted in front of the indices obj along an axis.
+ * Without axis the array is flattened.
+ */
 export function insert(arr: Tensor, obj: PerAxis, values: Operand, axis?: number | null): Tensor
 export function insert(arr: Tensor, obj: PerAxis, options: { values: Operand, axis?: number | null }): Tensor
 export function insert(arr: Tensor, obj: PerAxis, values: Operand, options: { axis?: number | null }): Tensor
 export function insert(arr: Tensor, options: { obj: PerAxis, values: Operand, axis?: number | null }): Tensor
 
-/** The axes in another order, reversed unless given. */
+/** The array with permuted axes: axis i of the result is axis axes[i]; reversed unless given. */
 export function permuteDims(a: Tensor, axes?: Axes | { axes?: Axes }): Tensor
 
-/** Axes moved to other places; the others keep their order. */
+/** The array with axes moved from source to destination; the others keep their order. */
 export function moveaxis(a: Tensor, source: PerAxis, destination: PerAxis): Tensor
 export function moveaxis(a: Tensor, source: PerAxis, options: { destination: PerAxis }): Tensor
 export function moveaxis(a: Tensor, options: { source: PerAxis, destination: PerAxis }): Tensor
 
 /**
- * An axis moved in front of the axis start.
+ * The array with an axis moved in front of the axis start.
  * @param start 0 by default
  */
 export function rollaxis(a: Tensor, axis: number, start?: number): Tensor
@@ -943,19 +962,19 @@ export function rollaxis(a: Tensor, options: { axis: number, start?: number }): 
 /** The elements in row-major order in another shape, repeated or cut off as needed. */
 export function resize(a: Tensor, newShape: Size | readonly Size[] | { newShape: Size | readonly Size[] }): Tensor
 
-/** Two axes exchanged. */
+/** The array with two axes swapped. */
 export function swapaxes(a: Tensor, axis1: number, axis2: number): Tensor
 export function swapaxes(a: Tensor, axis1: number, options: { axis2: number }): Tensor
 export function swapaxes(a: Tensor, options: { axis1: number, axis2: number }): Tensor
 
-/** The last two axes exchanged. */
+/** The array with its last two axes swapped. */
 export function matrixTranspose(x: Tensor): Tensor
 
-/** The order of elements along axes reversed, all axes unless given. */
+/** The array with the order of elements along axes reversed, along all axes unless given. */
 export function flip(m: Tensor, axis?: Axes | { axis?: Axes }): Tensor
 
 /**
- * The array turned by k quarters of a turn, from the first of two axes to the second.
+ * The array rotated by k times 90 degrees from the first to the second of two axes.
  * @param k 1 by default
  * @param axes [0, 1] by default
  */
@@ -1007,7 +1026,7 @@ export function concat(arrays: readonly Tensor[], axis?: number | { axis?: numbe
 export function stack(arrays: readonly Tensor[], axis?: number | { axis?: number }): Tensor
 
 /**
- * The parts of an array along an axis, without it.
+ * The slices of an array along an axis, each without that axis.
  * @param axis 0 by default
  */
 export function unstack(x: Tensor, axis?: number | { axis?: number }): Tensor[]
@@ -1057,7 +1076,7 @@ export function diag(v: Tensor, k?: number | { k?: number }): Tensor
 export function diagflat(v: Tensor, k?: number | { k?: number }): Tensor
 
 /**
- * The bits of elements that are not 0, eight to a byte along an axis, uint8.
+ * The elements along an axis packed as bits, 1 where they are not 0, eight to a byte, uint8.
  * @param bitorder big by default
  */
 export function packbits(a: Tensor, axis?: number | null, bitorder?: 'big' | 'little'): Tensor
@@ -1065,8 +1084,8 @@ export function packbits(a: Tensor, axis: number | null, options: { bitorder?: '
 export function packbits(a: Tensor, options: { axis?: number | null, bitorder?: 'big' | 'little' }): Tensor
 
 /**
- * The bits of bytes along an axis, uint8: all, or the first count.
- * A count below 0 leaves out so many at the end.
+ * The bits of the bytes along an axis, uint8: all, or the first count.
+ * A negative count leaves out that many at the end.
  * @param bitorder big by default
  */
 export function unpackbits(a: Tensor, axis?: number | null, count?: number | null, bitorder?: 'big' | 'little'): Tensor
@@ -1080,8 +1099,9 @@ export function unpackbits(a: Tensor, options: { axis?: number | null, count?: n
 export function matmul(x: Tensor, y: TensorLike | { y: TensorLike }): Tensor
 
 /**
- * The sum of products over axes of both.
- * axes are those of x beside yAxes of y; alone, a number of the last axes of x and the first of y.
+ * The products of two arrays, summed over pairs of axes.
+ * axes are axes of the first array, yAxes those of y that they are paired with; without yAxes, axes is a number n: the last n axes
+ * of the first array and the first n of y.
  * @param axes 2 by default
  */
 export function tensordot(a: Tensor, y: TensorLike, axes?: PerAxis, yAxes?: PerAxis | null): Tensor
@@ -1089,29 +1109,29 @@ export function tensordot(a: Tensor, y: TensorLike, options: { axes?: PerAxis, y
 export function tensordot(a: Tensor, options: { y: TensorLike, axes?: PerAxis, yAxes?: PerAxis | null }): Tensor
 
 /**
- * The sum of products along an axis, with the conjugate of x.
+ * The dot product along an axis, with the complex conjugate of x.
  * @param axis -1 by default
  */
 export function vecdot(x: Tensor, y: TensorLike, axis?: number): Tensor
 export function vecdot(x: Tensor, y: TensorLike, options: { axis?: number }): Tensor
 export function vecdot(x: Tensor, options: { y: TensorLike, axis?: number }): Tensor
 
-/** The products of matrices x and vectors, the last axis of y. */
+/** The products of matrices x (…, m, n) and vectors y (…, n). */
 export function matvec(x: Tensor, y: TensorLike | { y: TensorLike }): Tensor
 
-/** The products of vectors, the last axis of x, and matrices y. */
+/** The products of the complex conjugates of vectors x (…, m) and matrices y (…, m, n). */
 export function vecmat(x: Tensor, y: TensorLike | { y: TensorLike }): Tensor
 
-/** The products of all elements of two vectors. */
+/** The outer product of two vectors: out[i, j] = a[i] * b[j]. */
 export function outer(a: Tensor, b: TensorLike | { b: TensorLike }): Tensor
 
-/** The product of Kronecker. */
+/** The Kronecker product. */
 export function kron(a: Tensor, b: TensorLike | { b: TensorLike }): Tensor
 
 /**
- * The cross product of vectors of 2 or 3.
- * They lie along axisa and axisb, the result along axisc; or all along axis. Two vectors of 2 have one number, the third of their
- * product.
+ * The cross product of vectors of 2 or 3 elements.
+ * They lie along axisa and axisb, the result along axisc; axis stands for all three. Two vectors of 2 elements give one number, the
+ * third component.
  * @param axisa -1 by default
  * @param axisb -1 by default
  * @param axisc -1 by default
@@ -1121,7 +1141,9 @@ export function cross(a: Tensor, b: TensorLike, options: { axisa?: number, axisb
 export function cross(a: Tensor, options: { b: TensorLike, axisa?: number, axisb?: number, axisc?: number, axis?: number | null }): Tensor
 
 /**
- * The convolution of two vectors: all of it, as long as the longer one, or without edges.
+ * The convolution of two vectors.
+ * mode "full" gives all of it, "same" as many elements as the longer vector has, "valid" only those where the vectors overlap
+ * completely.
  * @param mode full by default
  */
 export function convolve(a: Tensor, v: TensorLike, mode?: 'full' | 'same' | 'valid'): Tensor
@@ -1129,40 +1151,39 @@ export function convolve(a: Tensor, v: TensorLike, options: { mode?: 'full' | 's
 export function convolve(a: Tensor, options: { v: TensorLike, mode?: 'full' | 'same' | 'valid' }): Tensor
 
 /**
- * The correlation of two vectors: convolve with v reversed and conjugate.
+ * The correlation of two vectors: convolve with v reversed and conjugated.
  * @param mode valid by default
  */
 export function correlate(a: Tensor, v: TensorLike, mode?: 'full' | 'same' | 'valid'): Tensor
 export function correlate(a: Tensor, v: TensorLike, options: { mode?: 'full' | 'same' | 'valid' }): Tensor
 export function correlate(a: Tensor, options: { v: TensorLike, mode?: 'full' | 'same' | 'valid' }): Tensor
 
-/** The polynomial with coefficients p, the highest first, at x. */
+/** The value at x of the polynomial with coefficients p, the highest power first. */
 export function polyval(p: Tensor, x: Operand | { x: Operand }): Tensor
 
 /**
- * The complex roots, in any order, of the polynomial with coefficients p, the highest first.
- * Coefficients of 0 at both ends are cut off, for which p is computed; the last ones are roots of 0. Without stripZeros the first
- * one must not be 0.
+ * The complex roots, in any order, of a polynomial with coefficients p, highest power first.
+ * Leading and trailing coefficients of 0 are removed, for which p is computed; each trailing one is a root 0. Without stripZeros the
+ * first coefficient must not be 0.
  * @param stripZeros true by default
  */
 export function roots(p: Tensor, stripZeros?: boolean | { stripZeros?: boolean }): Tensor
 
 /**
- * The quotient and the remainder of polynomials, by their coefficients.
- * The remainder has as many as u. The first coefficient of v must not be 0.
+ * The coefficients of the quotient and the remainder of two polynomials.
+ * The remainder has as many coefficients as u. The first coefficient of v must not be 0.
  */
 export function polydiv(u: Tensor, v: TensorLike | { v: TensorLike }): [Tensor, Tensor]
 
 /**
- * The coefficients, the highest first, of the polynomial with these roots.
+ * The coefficients, highest power first, of the polynomial with the given roots.
  * Of a square matrix it is the characteristic polynomial.
  */
 export function poly(seq_of_zeros: Tensor): Tensor
 
 /**
- * The coefficients of the polynomial of degree deg that is nearest to y at x.
- * The highest is first: they have the shape (deg + 1), or (deg + 1, k) for y (n, k). The fit is by least squares, with weights w
- * (n).
+ * The coefficients of the polynomial of degree deg that fits y at x by least squares.
+ * The highest power is first: the shape is (deg + 1), or (deg + 1, k) for y (n, k). w (n) are the weights of the points.
  * @param deg 0 or more
  */
 export function polyfit(x: Tensor, y: TensorLike, deg: number, w?: TensorLike | null): Tensor
@@ -1170,23 +1191,23 @@ export function polyfit(x: Tensor, y: TensorLike, options: { deg: number, w?: Te
 export function polyfit(x: Tensor, y: TensorLike, deg: number, options: { w?: TensorLike | null }): Tensor
 export function polyfit(x: Tensor, options: { y: TensorLike, deg: number, w?: TensorLike | null }): Tensor
 
-/** The sum of polynomials, by their coefficients. */
+/** The coefficients of the sum of two polynomials. */
 export function polyadd(a1: Tensor, a2: TensorLike | { a2: TensorLike }): Tensor
 
-/** The difference of polynomials, by their coefficients. */
+/** The coefficients of the difference of two polynomials. */
 export function polysub(a1: Tensor, a2: TensorLike | { a2: TensorLike }): Tensor
 
-/** The product of polynomials, by their coefficients. */
+/** The coefficients of the product of two polynomials. */
 export function polymul(a1: Tensor, a2: TensorLike | { a2: TensorLike }): Tensor
 
 /**
- * The derivative of order m of a polynomial.
+ * The coefficients of the derivative of order m of a polynomial.
  * @param m 1 by default, 0 or more
  */
 export function polyder(p: Tensor, m?: number | { m?: number }): Tensor
 
 /**
- * The integral of order m of a polynomial, with constants k.
+ * The coefficients of the integral of order m of a polynomial, with integration constants k.
  * @param m 1 by default, 0 or more
  */
 export function polyint(p: Tensor, m?: number, k?: readonly number[] | null): Tensor
@@ -1194,7 +1215,7 @@ export function polyint(p: Tensor, m: number, options: { k?: readonly number[] |
 export function polyint(p: Tensor, options: { m?: number, k?: readonly number[] | null }): Tensor
 
 /**
- * The matrix of powers of a vector, with n columns.
+ * The Vandermonde matrix: the powers of the elements of a vector, in n columns.
  * @param n 0 or more
  */
 export function vander(x: Tensor, n?: number | null, increasing?: boolean): Tensor
@@ -1204,16 +1225,16 @@ export function vander(x: Tensor, options: { n?: number | null, increasing?: boo
 /** The triangular window of M points, float32. */
 export function bartlett(M: number | { M: number }): Tensor
 
-/** The window of Blackman of M points, float32. */
+/** The Blackman window of M points, float32. */
 export function blackman(M: number | { M: number }): Tensor
 
-/** The window of Hamming of M points, float32. */
+/** The Hamming window of M points, float32. */
 export function hamming(M: number | { M: number }): Tensor
 
-/** The window of von Hann of M points, float32. */
+/** The Hann window of M points, float32. */
 export function hanning(M: number | { M: number }): Tensor
 
-/** The window of Kaiser of M points with the parameter beta, float32. */
+/** The Kaiser window of M points with the parameter beta, float32. */
 export function kaiser(M: number, beta: number): Tensor
 export function kaiser(M: number, options: { beta: number }): Tensor
 export function kaiser(options: { M: number, beta: number }): Tensor

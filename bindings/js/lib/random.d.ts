@@ -3,10 +3,10 @@
 /**
  * Random numbers by key.
  *
- * A key is a tensor of two uint32, made of a seed. A function of a key returns the same numbers whenever it is called: split makes
- * new keys of one, foldIn one key of a key and an integer. Keys, bits and integers are those of jax.random (Threefry-2x32,
- * partitionable; Salmon et al., 2011), other samples are equal to rounding, but for poisson with lam of 10 and more and binomial
- * with n p above 10.
+ * A key is a tensor of two uint32, made from a seed. A function called with the same key returns the same numbers: split makes new
+ * keys from one, foldIn makes a key from a key and an integer. Keys, bits and integers are those of jax.random (Threefry-2x32,
+ * partitionable; Salmon et al., 2011); other samples agree with it up to rounding, except those of poisson with lam >= 10 and
+ * binomial with n p > 10.
  *
  * @example
  * const keys = random.split(random.key(42))
@@ -16,7 +16,7 @@
 
 import type { Axes, DTypeLike, Operand, PerAxis, Scalar, Size, Tensor, TensorLike } from '../index.js'
 
-/** The key of a seed. */
+/** The key made from a seed. */
 export function key(seed: number | bigint | { seed: number | bigint }): Tensor
 
 /**
@@ -25,7 +25,7 @@ export function key(seed: number | bigint | { seed: number | bigint }): Tensor
  */
 export function split(key: Tensor, num?: PerAxis | { num?: PerAxis }): Tensor
 
-/** The key of a key and an integer; keys for a tensor of integers. */
+/** A new key derived from a key and an integer; for a tensor of integers, one key for each. */
 export function foldIn(key: Tensor, data: Operand | { data: Operand }): Tensor
 
 /**
@@ -54,7 +54,8 @@ export function normal(key: Tensor, options: { shape?: Size | readonly Size[] | 
 
 /**
  * Random integers, uniform in [minval, maxval); minval where maxval is not greater.
- * In a span near the limit of the type some integers are drawn more often: the result is the remainder of random bits, as in JAX.
+ * If maxval - minval is close to the range of the type, some integers are drawn more often: the result is a remainder of random
+ * bits, as in JAX.
  * @param dtype int by default
  */
 export function randint(key: Tensor, shape: Size | readonly Size[], minval: Operand, maxval: Operand, dtype?: DTypeLike): Tensor
@@ -63,8 +64,8 @@ export function randint(key: Tensor, shape: Size | readonly Size[], minval: Oper
 export function randint(key: Tensor, options: { shape: Size | readonly Size[], minval: Operand, maxval: Operand, dtype?: DTypeLike }): Tensor
 
 /**
- * The elements of x in another order along an axis; of a number n, those of arange(n).
- * With independent each vector along the axis has an order of its own.
+ * The slices of x along an axis in random order; for a number n, arange(n) in random order.
+ * With independent the elements of each vector along the axis are permuted independently.
  * @param axis 0 by default
  */
 export function permutation(key: Tensor, x: Operand, axis?: number, independent?: boolean): Tensor
@@ -88,7 +89,7 @@ export function bernoulli(key: Tensor, p: Operand | null, options: { shape?: Siz
 export function bernoulli(key: Tensor, options: { p?: Operand | null, shape?: Size | readonly Size[] | null }): Tensor
 
 /**
- * Random positions along an axis, with the probabilities softmax(logits), int32.
+ * Random indices along an axis, with the probabilities softmax(logits), int32.
  * shape ends with the shape of logits without the axis, its default. Without replace the samples of one vector differ.
  * @param axis -1 by default
  * @param replace true by default
@@ -123,8 +124,8 @@ export function multivariateNormal(key: Tensor, mean: TensorLike, cov: TensorLik
 export function multivariateNormal(key: Tensor, options: { mean: TensorLike, cov: TensorLike, shape?: Size | readonly Size[] | null }): Tensor
 
 /**
- * Random orthogonal matrices (…, n, m), uniform by Haar's measure; m is n unless given.
- * The shorter side of a matrix that is not square is orthonormal.
+ * Random orthogonal matrices (…, n, m), uniform in the Haar measure; m is n unless given.
+ * Of a matrix that is not square, the rows or the columns, whichever are fewer, are orthonormal.
  * @param n 0 or more
  * @param dtype float by default
  * @param m 0 or more
@@ -160,7 +161,7 @@ export function exponential(key: Tensor, shape: Size | readonly Size[] | null, o
 export function exponential(key: Tensor, options: { shape?: Size | readonly Size[] | null, dtype?: DTypeLike }): Tensor
 
 /**
- * Random numbers of the Laplace distribution: exp(-|x|) / 2.
+ * Random numbers of the Laplace distribution with density exp(-|x|) / 2.
  * @param dtype float by default
  */
 export function laplace(key: Tensor, shape?: Size | readonly Size[] | null, dtype?: DTypeLike): Tensor
@@ -176,7 +177,7 @@ export function logistic(key: Tensor, shape: Size | readonly Size[] | null, opti
 export function logistic(key: Tensor, options: { shape?: Size | readonly Size[] | null, dtype?: DTypeLike }): Tensor
 
 /**
- * Random numbers of the Gumbel distribution: exp(-x - exp(-x)).
+ * Random numbers of the Gumbel distribution with density exp(-x - exp(-x)).
  * @param dtype float by default
  */
 export function gumbel(key: Tensor, shape?: Size | readonly Size[] | null, dtype?: DTypeLike): Tensor
@@ -184,7 +185,7 @@ export function gumbel(key: Tensor, shape: Size | readonly Size[] | null, option
 export function gumbel(key: Tensor, options: { shape?: Size | readonly Size[] | null, dtype?: DTypeLike }): Tensor
 
 /**
- * Random numbers of the Cauchy distribution: 1 / (pi (1 + x^2)).
+ * Random numbers of the Cauchy distribution with density 1 / (pi (1 + x^2)).
  * @param dtype float by default
  */
 export function cauchy(key: Tensor, shape?: Size | readonly Size[] | null, dtype?: DTypeLike): Tensor
@@ -192,7 +193,7 @@ export function cauchy(key: Tensor, shape: Size | readonly Size[] | null, option
 export function cauchy(key: Tensor, options: { shape?: Size | readonly Size[] | null, dtype?: DTypeLike }): Tensor
 
 /**
- * Random numbers of the Pareto distribution: b / x^(b+1), from 1 on.
+ * Random numbers of the Pareto distribution with density b / x^(b+1) for x >= 1.
  * @param dtype float by default
  */
 export function pareto(key: Tensor, b: Operand, shape?: Size | readonly Size[] | null, dtype?: DTypeLike): Tensor
@@ -245,8 +246,9 @@ export function triangular(key: Tensor, left: Operand, mode: Operand, right: Ope
 export function triangular(key: Tensor, options: { left: Operand, mode: Operand, right: Operand, shape?: Size | readonly Size[] | null, dtype?: DTypeLike }): Tensor
 
 /**
- * Random numbers of the gamma distribution with a shape parameter: x^(a-1) exp(-x).
- * The derivative by a is that along a quantile, also of what is made of them.
+ * Random numbers of the gamma distribution of shape a.
+ * Its density is proportional to x^(a-1) exp(-x). The derivative with respect to a keeps the quantile fixed (implicit
+ * reparameterisation), also in functions of the samples.
  * @param dtype float by default
  */
 export function gamma(key: Tensor, a: Operand, shape?: Size | readonly Size[] | null, dtype?: DTypeLike): Tensor
@@ -255,7 +257,7 @@ export function gamma(key: Tensor, options: { a: Operand, shape?: Size | readonl
 
 /**
  * Logarithms of random numbers of the gamma distribution.
- * They are exact also where the numbers themselves are too small for the type.
+ * They are accurate even where the numbers themselves would underflow.
  * @param dtype float by default
  */
 export function loggamma(key: Tensor, a: Operand, shape?: Size | readonly Size[] | null, dtype?: DTypeLike): Tensor
@@ -263,7 +265,8 @@ export function loggamma(key: Tensor, a: Operand, options: { shape?: Size | read
 export function loggamma(key: Tensor, options: { a: Operand, shape?: Size | readonly Size[] | null, dtype?: DTypeLike }): Tensor
 
 /**
- * Random numbers of the beta distribution: x^(a-1) (1-x)^(b-1), from 0 to 1.
+ * Random numbers of the beta distribution.
+ * Its density is proportional to x^(a-1) (1-x)^(b-1) for x from 0 to 1.
  * @param dtype float by default
  */
 export function beta(key: Tensor, a: Operand, b: Operand, shape?: Size | readonly Size[] | null, dtype?: DTypeLike): Tensor
@@ -297,7 +300,8 @@ export function t(key: Tensor, df: Operand, options: { shape?: Size | readonly S
 export function t(key: Tensor, options: { df: Operand, shape?: Size | readonly Size[] | null, dtype?: DTypeLike }): Tensor
 
 /**
- * Random numbers of the generalised normal distribution: exp(-|x|^p).
+ * Random numbers of the generalised normal distribution.
+ * Its density is proportional to exp(-|x|^p).
  * @param dtype float by default
  */
 export function generalizedNormal(key: Tensor, p: Operand, shape?: Size | readonly Size[] | null, dtype?: DTypeLike): Tensor
@@ -314,7 +318,7 @@ export function dirichlet(key: Tensor, alpha: TensorLike, options: { shape?: Siz
 export function dirichlet(key: Tensor, options: { alpha: TensorLike, shape?: Size | readonly Size[] | null, dtype?: DTypeLike }): Tensor
 
 /**
- * Random points (…, d) of the unit ball of the p-norm, uniform.
+ * Random points (…, d), uniform in the unit ball of the p-norm.
  * @param d 0 or more
  * @param p 2 by default
  * @param dtype float by default
@@ -332,7 +336,7 @@ export function poisson(key: Tensor, lam: Operand, options: { shape?: Size | rea
 export function poisson(key: Tensor, options: { lam: Operand, shape?: Size | readonly Size[] | null, dtype?: DTypeLike }): Tensor
 
 /**
- * Random numbers of successes of n trials with probability p.
+ * Random numbers of successes in n trials of probability p.
  * @param dtype float by default
  */
 export function binomial(key: Tensor, n: Operand, p: Operand, shape?: Size | readonly Size[] | null, dtype?: DTypeLike): Tensor
@@ -341,7 +345,7 @@ export function binomial(key: Tensor, n: Operand, p: Operand, options: { shape?:
 export function binomial(key: Tensor, options: { n: Operand, p: Operand, shape?: Size | readonly Size[] | null, dtype?: DTypeLike }): Tensor
 
 /**
- * Random counts of n trials with k outcomes of the probabilities p (…, k).
+ * Random counts of k outcomes, of probabilities p (…, k), in n trials.
  * shape is that of the counts, (…, k).
  * @param dtype float by default
  */

@@ -22,7 +22,7 @@ export function gammaln(x: Tensor): Tensor
 
 /**
  * The sign of the gamma function.
- * It is NaN where that has a pole below 0.
+ * It is NaN at the poles below 0.
  */
 export function gammasgn(x: Tensor): Tensor
 
@@ -61,7 +61,7 @@ export function gammainc(a: Tensor, x: Operand | { x: Operand }): Tensor
 
 /**
  * The regularised upper incomplete gamma function Q(a, x) = 1 - P(a, x).
- * It is computed itself where x > a + 1, so a small Q is accurate there.
+ * It is computed directly where x > a + 1, so a small Q is accurate there.
  */
 export function gammaincc(a: Tensor, x: Operand | { x: Operand }): Tensor
 
@@ -83,15 +83,15 @@ export function betainc(a: Tensor, b: Operand, options: { x: Operand }): Tensor
 export function betainc(a: Tensor, options: { b: Operand, x: Operand }): Tensor
 
 /**
- * The zeta function of Hurwitz, the sum of (q+k)^-x for k from 0 on.
- * It is that of Riemann for q = 1. q must be positive.
+ * The Hurwitz zeta function: the sum of (q+k)^-x over all k >= 0.
+ * For q = 1 it is the Riemann zeta function. q must be positive.
  */
 export function zeta(x: Tensor, q: Operand | { q: Operand }): Tensor
 
 /** The error function. */
 export function erf(x: Tensor): Tensor
 
-/** 1 - erf(x), also where that is small. */
+/** 1 - erf(x), accurate also where it is small. */
 export function erfc(x: Tensor): Tensor
 
 /** The inverse of erf. */
@@ -100,7 +100,7 @@ export function erfinv(x: Tensor): Tensor
 /** The cumulative distribution function of the standard normal distribution. */
 export function ndtr(x: Tensor): Tensor
 
-/** The logarithm of ndtr, also where that is 0. */
+/** The logarithm of ndtr, accurate also where ndtr underflows to 0. */
 export function logNdtr(x: Tensor): Tensor
 
 /** The inverse of ndtr. */

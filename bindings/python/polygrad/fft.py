@@ -2,13 +2,14 @@
 
 """Fourier transforms, as numpy.fft has them.
 
-A transform of n elements is X[k] = sum of x[j] e^(-2 pi i j k/n). Spectra are complex tensors:
-complex64, or complex128 where the operand is float64 or complex128. Any length is possible:
-products of prime factors up to 61 take Stockham's passes, others the transform by chirps of
-Bluestein. norm says what divides: "backward" the inverse by n, "forward" the transform by n,
-"ortho" both by the root of n. All have derivatives and batches. The relative error is about 2e-7
-for a million elements, 2e-16 in complex128; by chirps it is 4 times as much. Lengths are numbers:
-an axis whose size is a variable is refused, as a plan depends on the factors of the length.
+The transform of n elements is X[k] = sum of x[j] e^(-2 pi i j k/n). Spectra are complex tensors:
+complex64, or complex128 where the operand is float64 or complex128. Any length is possible: lengths
+whose prime factors are at most 61 use the Stockham algorithm, others Bluestein's chirp algorithm.
+norm says which direction is scaled: "backward" divides the inverse by n, "forward" the transform by
+n, "ortho" both by sqrt(n). All functions have derivatives and batching rules. The relative error is
+about 2e-7 for a million elements, 2e-16 in complex128; with Bluestein's algorithm it is 4 times as
+large. Lengths are numbers: an axis whose size is a variable is an error, because the plan depends
+on the factors of the length.
 """
 
 from __future__ import annotations
@@ -70,9 +71,10 @@ _RFFTFREQ = operation("fft.rfftfreq")
 
 
 def fft(a: Operand, n: int | None = None, axis: int = -1, norm: str = "backward") -> Tensor:
-    """The transform along an axis, complex.
+    """The Fourier transform along an axis, complex.
 
-    It has n elements: shorter axes are padded with zeros, longer ones cut.
+    n is its length, by default that of the axis: a shorter axis is padded with zeros, a longer one
+    is truncated.
     """
     return array(a)._call1(_FFT, n, axis, norm)
 
@@ -83,28 +85,28 @@ def ifft(a: Operand, n: int | None = None, axis: int = -1, norm: str = "backward
 
 
 def rfft(a: Operand, n: int | None = None, axis: int = -1, norm: str = "backward") -> Tensor:
-    """The first n/2 + 1 elements of the transform of real numbers.
+    """The first n/2 + 1 elements of the Fourier transform of real numbers.
 
-    The others are their conjugates.
+    The others are complex conjugates of these.
     """
     return array(a)._call1(_RFFT, n, axis, norm)
 
 
 def irfft(a: Operand, n: int | None = None, axis: int = -1, norm: str = "backward") -> Tensor:
-    """The inverse of rfft, n real numbers, by default 2 (elements - 1)."""
+    """The inverse of rfft: n real numbers; n is by default 2 (m - 1) for an axis of m elements."""
     return array(a)._call1(_IRFFT, n, axis, norm)
 
 
 def hfft(a: Operand, n: int | None = None, axis: int = -1, norm: str = "backward") -> Tensor:
-    """The transform, n real numbers, of a signal whose other half is conjugate.
+    """The Fourier transform, n real numbers, of a Hermitian signal given by its first half.
 
-    n is by default 2 (elements - 1).
+    n is by default 2 (m - 1) for an axis of m elements.
     """
     return array(a)._call1(_HFFT, n, axis, norm)
 
 
 def ihfft(a: Operand, n: int | None = None, axis: int = -1, norm: str = "backward") -> Tensor:
-    """The inverse of hfft: the first n/2 + 1 elements."""
+    """The inverse of hfft: the first n/2 + 1 elements of the signal."""
     return array(a)._call1(_IHFFT, n, axis, norm)
 
 
@@ -114,7 +116,7 @@ def fft2(
     axes: Sizes | None = None,
     norm: str = "backward",
 ) -> Tensor:
-    """fft along two axes, by default the last, of lengths s."""
+    """The fft along two axes, by default the last two; s are the lengths."""
     return array(a)._call1(_FFT2, s, axes, norm)
 
 
@@ -134,7 +136,7 @@ def rfft2(
     axes: Sizes | None = None,
     norm: str = "backward",
 ) -> Tensor:
-    """rfft along the last of two axes, by default the last of x, and fft along the other."""
+    """The rfft along the second of two axes, by default the last two, and fft along the first."""
     return array(a)._call1(_RFFT2, s, axes, norm)
 
 
@@ -144,7 +146,7 @@ def irfft2(
     axes: Sizes | None = None,
     norm: str = "backward",
 ) -> Tensor:
-    """The inverse of rfft2, of lengths s."""
+    """The inverse of rfft2; s are the lengths of the result."""
     return array(a)._call1(_IRFFT2, s, axes, norm)
 
 
@@ -154,7 +156,7 @@ def fftn(
     axes: Sizes | None = None,
     norm: str = "backward",
 ) -> Tensor:
-    """fft along axes, all unless given, of lengths s."""
+    """The fft along axes, all unless given; s are the lengths."""
     return array(a)._call1(_FFTN, s, axes, norm)
 
 
@@ -174,7 +176,7 @@ def rfftn(
     axes: Sizes | None = None,
     norm: str = "backward",
 ) -> Tensor:
-    """rfft along the last of the axes, and fft along the others."""
+    """The rfft along the last of the axes, and the fft along the others."""
     return array(a)._call1(_RFFTN, s, axes, norm)
 
 
@@ -184,7 +186,7 @@ def irfftn(
     axes: Sizes | None = None,
     norm: str = "backward",
 ) -> Tensor:
-    """The inverse of rfftn, of lengths s."""
+    """The inverse of rfftn; s are the lengths of the result."""
     return array(a)._call1(_IRFFTN, s, axes, norm)
 
 
@@ -194,16 +196,16 @@ def fftconvolve(
     mode: str = "full",
     axes: Sizes | None = None,
 ) -> Tensor:
-    """The convolution along axes, all unless given, by transforms, as scipy.signal has it.
+    """The convolution along axes, all unless given, by Fourier transforms, as in scipy.signal.
 
-    With "full" it has n + m - 1 elements along them, with "same" the middle n, with "valid" those
-    that no edge has a part in. Other axes are equal, or 1.
+    mode "full" gives all n + m - 1 elements along each axis, "same" the middle n, "valid" those
+    that do not depend on padding at the edges. Sizes along other axes are equal, or 1.
     """
     return array(x)._call1(_FFTCONVOLVE, array(y), mode, axes)
 
 
 def fftshift(x: Operand, axes: Sizes | None = None) -> Tensor:
-    """x with the frequency 0 moved from the start of axes, all unless given, to the middle."""
+    """x with the frequency 0 moved from the start to the middle of axes, all unless given."""
     return array(x)._call1(_FFTSHIFT, axes)
 
 

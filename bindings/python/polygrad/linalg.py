@@ -2,8 +2,8 @@
 
 """Linear algebra, as numpy.linalg and scipy.linalg have it.
 
-Matrices are the last two axes, and other axes stacks of them. Integers are converted to float32.
-All have derivatives and batches, but for those whose results are counts.
+Matrices are the last two axes; leading axes are batch axes. Integers are converted to float32. All
+functions have derivatives and batching rules, except those whose results are counts.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ _MULTI_DOT = operation("linalg.multi_dot")
 
 
 def cholesky(a: Operand, upper: bool = False) -> Tensor:
-    """The lower triangular factor L of symmetric or Hermitian positive definite a = L L^H.
+    """The lower Cholesky factor L of symmetric or Hermitian positive definite a = L L^H.
 
     With upper it is U of a = U^H U. Only that triangle of a is read; the gradient is that of a
     symmetric or Hermitian matrix.
@@ -93,7 +93,7 @@ def cholesky(a: Operand, upper: bool = False) -> Tensor:
 
 
 def cho_solve(c: Operand, b: Operand, lower: bool = True) -> Tensor:
-    """The solution x of a x = b from the factor c of cholesky of a (…, n, n).
+    """The solution x of a x = b, given the Cholesky factor c of a (…, n, n).
 
     b has the shape (n), (…, n) or (…, n, k).
     """
@@ -134,10 +134,10 @@ def inv(a: Operand) -> Tensor:
 
 
 def pinv(a: Operand, rtol: Operand | None = None) -> Tensor:
-    """The inverse of Moore and Penrose.
+    """The Moore-Penrose pseudo-inverse.
 
-    Singular values up to rtol times the greatest count as 0, by default the machine epsilon times
-    the greater size.
+    Singular values up to rtol times the greatest count as 0; rtol is max(m, n) times the machine
+    epsilon unless given.
     """
     a = array(a, rtol)
     return a._call1(_PINV, operand(rtol, a))
@@ -154,41 +154,41 @@ def solve(a: Operand, b: Operand) -> Tensor:
 def lstsq(a: Operand, b: Operand, rcond: float | None = None) -> tuple[Tensor, ...]:
     """The least squares solution x of a x = b, residuals, rank and singular values.
 
-    They are those of Tensor's lstsq.
+    The results are those of Tensor's lstsq.
     """
     return array(a)._call(_LSTSQ, array(b), rcond)
 
 
 def tensorsolve(a: Operand, b: Operand, axes: Sizes | None = None) -> Tensor:
-    """x with tensordot(a, x) = b over the axes of x, the last of a.
+    """The solution x of tensordot(a, x) = b, summed over all axes of x.
 
-    axes are those of a that come last, behind the others.
+    These are the last axes of a. axes are axes of a that are moved behind the others first.
     """
     return array(a)._call1(_TENSORSOLVE, array(b), axes)
 
 
 def tensorinv(a: Operand, ind: int = 2) -> Tensor:
-    """The inverse of a as a function of tensors.
+    """The inverse of the linear map x -> tensordot(a, x), summed over all axes of x.
 
-    The first ind axes of a are those of its result.
+    The first ind axes of a are those of the result of the map, the others those of x.
     """
     return array(a)._call1(_TENSORINV, ind)
 
 
 def qr(a: Operand, mode: str = "reduced") -> tuple[Tensor, ...]:
-    """Orthogonal or unitary q and upper triangular r with a = q r.
+    """The QR decomposition a = q r: q is orthogonal or unitary, r is upper triangular.
 
-    Of matrices (…, m, n), q is (…, m, k) and r (…, k, n) with k = min(m, n), or k = m with
+    For matrices (…, m, n), q is (…, m, k) and r (…, k, n) with k = min(m, n), or k = m with
     "complete".
     """
     return array(a)._call(_QR, mode)
 
 
 def svd(a: Operand, full_matrices: bool = True) -> tuple[Tensor, ...]:
-    """u, s and vh with a = u diag(s) vh; s is in descending order.
+    """The singular value decomposition a = u diag(s) vh; s is in descending order.
 
-    Of matrices (…, m, n) with k = min(m, n), s is (…, k). u is (…, m, m) and vh (…, n, n),
-    without full_matrices (…, m, k) and (…, k, n).
+    For matrices (…, m, n) with k = min(m, n), s is (…, k). u is (…, m, m) and vh (…, n, n),
+    or without full_matrices (…, m, k) and (…, k, n).
     """
     return array(a)._call(_SVD, full_matrices)
 
@@ -201,8 +201,8 @@ def svdvals(x: Operand) -> Tensor:
 def eigh(a: Operand, upper: bool = False) -> tuple[Tensor, ...]:
     """The eigenvalues (…, n) in ascending order, and the eigenvectors as columns (…, n, n).
 
-    Matrices (…, n, n) are symmetric or Hermitian; the triangle that upper does not name is not
-    read.
+    Matrices (…, n, n) are symmetric or Hermitian: only the lower triangle is read, or the upper
+    one with upper.
     """
     return array(a)._call(_EIGH, upper)
 
@@ -215,8 +215,8 @@ def eigvalsh(a: Operand, upper: bool = False) -> Tensor:
 def eig(a: Operand) -> tuple[Tensor, ...]:
     """The complex eigenvalues of square matrices, in any order, and the eigenvectors as columns.
 
-    Vectors have length 1, and their greatest element is positive. Derivatives of vectors hold for
-    functions that do not depend on their phases.
+    Eigenvectors have length 1, and their element of greatest magnitude is real and positive.
+    Derivatives of eigenvectors hold for functions that do not depend on their phases.
     """
     return array(a)._call(_EIG)
 
@@ -227,16 +227,16 @@ def eigvals(a: Operand) -> Tensor:
 
 
 def lu(a: Operand) -> tuple[Tensor, ...]:
-    """The order of rows, and triangular matrices with a[order] = lower upper.
+    """The LU decomposition with row pivoting: a[order] = lower upper.
 
-    Of matrices (…, m, n), lower is (…, m, k) and upper (…, k, n), where k is the smaller of m
-    and n.
+    order is the order of rows, lower and upper are triangular. For matrices (…, m, n) with k =
+    min(m, n), lower is (…, m, k) and upper (…, k, n).
     """
     return array(a)._call(_LU)
 
 
 def lu_factor(a: Operand) -> tuple[Tensor, ...]:
-    """The triangular factors of square matrices in one matrix, and the order of rows, for lu_solve.
+    """The LU factors of square matrices packed in one matrix, and the order of rows, for lu_solve.
 
     The lower factor has ones on its diagonal, which are not stored: a[order] = lower upper.
     """
@@ -244,10 +244,10 @@ def lu_factor(a: Operand) -> tuple[Tensor, ...]:
 
 
 def lu_solve(lu: Operand, order: Operand, b: Operand, trans: bool = False) -> Tensor:
-    """The solution x of a x = b from the results of lu_factor of a; with trans that of a^T x = b.
+    """The solution x of a x = b, or with trans of a^T x = b, given the results of lu_factor of a.
 
-    SciPy's takes a pair (lu, piv), in which piv has the exchanges of rows; order is the row that
-    stands in each place.
+    SciPy's lu_solve takes a pair (lu, piv) in which piv lists row exchanges; here row i of lower
+    upper is row order[i] of a.
     """
     return array(lu)._call1(_LU_SOLVE, array(order), array(b), trans)
 
@@ -258,21 +258,21 @@ def expm(a: Operand) -> Tensor:
 
 
 def matrix_power(a: Operand, n: int) -> Tensor:
-    """The power of square matrices (…, n, n); of the inverse for a negative exponent n."""
+    """The n-th power of square matrices (…, k, k); for negative n, a power of the inverse."""
     return array(a)._call1(_MATRIX_POWER, n)
 
 
 def matrix_rank(A: Operand, rtol: Operand | None = None) -> Tensor:
     """The number of singular values above rtol times the greatest, int32.
 
-    rtol is the machine epsilon times the greater size unless given.
+    rtol is max(m, n) times the machine epsilon unless given.
     """
     A = array(A, rtol)
     return A._call1(_MATRIX_RANK, operand(rtol, A))
 
 
 def matrix_norm(x: Operand, keepdims: bool = False, ord: Sizes | str = "fro") -> Tensor:
-    """A norm of matrices: "fro", "nuc", or 1, -1, 2, -2, "inf", "-inf"."""
+    """A norm of matrices: "fro" (Frobenius), "nuc" (nuclear), or 1, -1, 2, -2, "inf", "-inf"."""
     return array(x)._call1(_MATRIX_NORM, keepdims, ord)
 
 
@@ -282,7 +282,7 @@ def vector_norm(
     keepdims: bool = False,
     ord: float = 2.0,
 ) -> Tensor:
-    """The norm of vectors along axes, all unless given: the sum of |x|^ord to the power of 1/ord.
+    """The norm of vectors along axes, all unless given: (sum |x|^ord)^(1/ord).
 
     ord may be infinite.
     """
@@ -290,13 +290,13 @@ def vector_norm(
 
 
 def cond(x: Operand, p: Sizes | str = 2) -> Tensor:
-    """The condition number by a norm of matrices."""
+    """The condition number of matrices in the norm p, one of those of matrix_norm."""
     return array(x)._call1(_COND, p)
 
 
 def multi_dot(arrays: Sequence[Operand]) -> Tensor:
-    """The product of matrices in the order with the least work.
+    """The product of matrices, multiplied in the order of least cost.
 
-    The first may be a row, the last a column.
+    The first may be a vector, taken as a row, and the last one, taken as a column.
     """
     return join(tensors(arrays), _MULTI_DOT)[0]

@@ -2,10 +2,10 @@
 
 """Random numbers by key.
 
-A key is a tensor of two uint32, made of a seed. A function of a key returns the same numbers
-whenever it is called: split makes new keys of one, fold_in one key of a key and an integer. Keys,
-bits and integers are those of jax.random (Threefry-2x32, partitionable; Salmon et al., 2011), other
-samples are equal to rounding, but for poisson with lam of 10 and more and binomial with n p above
+A key is a tensor of two uint32, made from a seed. A function called with the same key returns the
+same numbers: split makes new keys from one, fold_in makes a key from a key and an integer. Keys,
+bits and integers are those of jax.random (Threefry-2x32, partitionable; Salmon et al., 2011); other
+samples agree with it up to rounding, except those of poisson with lam >= 10 and binomial with n p >
 10.
 
 >>> from polygrad import random
@@ -118,7 +118,7 @@ _WALD = operation("random.wald")
 
 
 def key(seed: int) -> Tensor:
-    """The key of a seed."""
+    """The key made from a seed."""
     return make(Tensor, _KEY, seed)
 
 
@@ -128,7 +128,7 @@ def split(key: Tensor, num: Sizes = 2) -> Tensor:
 
 
 def fold_in(key: Tensor, data: Operand) -> Tensor:
-    """The key of a key and an integer; keys for a tensor of integers."""
+    """A new key derived from a key and an integer; for a tensor of integers, one key for each."""
     return tensor(key, "key")._call1(_FOLD_IN, operand(data, key))
 
 
@@ -164,8 +164,8 @@ def randint(
 ) -> Tensor:
     """Random integers, uniform in [minval, maxval); minval where maxval is not greater.
 
-    In a span near the limit of the type some integers are drawn more often: the result is the
-    remainder of random bits, as in JAX.
+    If maxval - minval is close to the range of the type, some integers are drawn more often: the
+    result is a remainder of random bits, as in JAX.
 
     >>> randint(key(0), (5,), 0, 10).tolist()
     [9, 0, 2, 3, 1]
@@ -176,9 +176,9 @@ def randint(
 
 
 def permutation(key: Tensor, x: Operand, axis: int = 0, independent: bool = False) -> Tensor:
-    """The elements of x in another order along an axis; of a number n, those of arange(n).
+    """The slices of x along an axis in random order; for a number n, arange(n) in random order.
 
-    With independent each vector along the axis has an order of its own.
+    With independent the elements of each vector along the axis are permuted independently.
 
     >>> permutation(key(0), 5).tolist()
     [0, 1, 4, 3, 2]
@@ -216,7 +216,7 @@ def categorical(
     shape: Sizes | None = None,
     replace: bool = True,
 ) -> Tensor:
-    """Random positions along an axis, with the probabilities softmax(logits), int32.
+    """Random indices along an axis, with the probabilities softmax(logits), int32.
 
     shape ends with the shape of logits without the axis, its default. Without replace the samples
     of one vector differ.
@@ -268,9 +268,9 @@ def orthogonal(
     dtype: DTypeLike | None = None,
     m: int | None = None,
 ) -> Tensor:
-    """Random orthogonal matrices (…, n, m), uniform by Haar's measure; m is n unless given.
+    """Random orthogonal matrices (…, n, m), uniform in the Haar measure; m is n unless given.
 
-    The shorter side of a matrix that is not square is orthonormal.
+    Of a matrix that is not square, the rows or the columns, whichever are fewer, are orthonormal.
     """
     return tensor(key, "key")._call1(_ORTHOGONAL, n, shape, float_type(dtype), m)
 
@@ -308,7 +308,7 @@ def exponential(
 
 
 def laplace(key: Tensor, shape: Sizes | None = None, dtype: DTypeLike | None = None) -> Tensor:
-    """Random numbers of the Laplace distribution: exp(-|x|) / 2."""
+    """Random numbers of the Laplace distribution with density exp(-|x|) / 2."""
     return tensor(key, "key")._call1(_LAPLACE, shape, float_type(dtype))
 
 
@@ -318,12 +318,12 @@ def logistic(key: Tensor, shape: Sizes | None = None, dtype: DTypeLike | None = 
 
 
 def gumbel(key: Tensor, shape: Sizes | None = None, dtype: DTypeLike | None = None) -> Tensor:
-    """Random numbers of the Gumbel distribution: exp(-x - exp(-x))."""
+    """Random numbers of the Gumbel distribution with density exp(-x - exp(-x))."""
     return tensor(key, "key")._call1(_GUMBEL, shape, float_type(dtype))
 
 
 def cauchy(key: Tensor, shape: Sizes | None = None, dtype: DTypeLike | None = None) -> Tensor:
-    """Random numbers of the Cauchy distribution: 1 / (pi (1 + x^2))."""
+    """Random numbers of the Cauchy distribution with density 1 / (pi (1 + x^2))."""
     return tensor(key, "key")._call1(_CAUCHY, shape, float_type(dtype))
 
 
@@ -333,7 +333,7 @@ def pareto(
     shape: Sizes | None = None,
     dtype: DTypeLike | None = None,
 ) -> Tensor:
-    """Random numbers of the Pareto distribution: b / x^(b+1), from 1 on."""
+    """Random numbers of the Pareto distribution with density b / x^(b+1) for x >= 1."""
     return tensor(key, "key")._call1(_PARETO, operand(b, key), shape, float_type(dtype))
 
 
@@ -406,9 +406,10 @@ def gamma(
     shape: Sizes | None = None,
     dtype: DTypeLike | None = None,
 ) -> Tensor:
-    """Random numbers of the gamma distribution with a shape parameter: x^(a-1) exp(-x).
+    """Random numbers of the gamma distribution of shape a.
 
-    The derivative by a is that along a quantile, also of what is made of them.
+    Its density is proportional to x^(a-1) exp(-x). The derivative with respect to a keeps the
+    quantile fixed (implicit reparameterisation), also in functions of the samples.
     """
     return tensor(key, "key")._call1(_GAMMA, operand(a, key), shape, float_type(dtype))
 
@@ -421,7 +422,7 @@ def loggamma(
 ) -> Tensor:
     """Logarithms of random numbers of the gamma distribution.
 
-    They are exact also where the numbers themselves are too small for the type.
+    They are accurate even where the numbers themselves would underflow.
     """
     return tensor(key, "key")._call1(_LOGGAMMA, operand(a, key), shape, float_type(dtype))
 
@@ -433,7 +434,10 @@ def beta(
     shape: Sizes | None = None,
     dtype: DTypeLike | None = None,
 ) -> Tensor:
-    """Random numbers of the beta distribution: x^(a-1) (1-x)^(b-1), from 0 to 1."""
+    """Random numbers of the beta distribution.
+
+    Its density is proportional to x^(a-1) (1-x)^(b-1) for x from 0 to 1.
+    """
     return tensor(key, "key")._call1(
         _BETA, operand(a, key), operand(b, key), shape, float_type(dtype)
     )
@@ -478,7 +482,10 @@ def generalized_normal(
     shape: Sizes | None = None,
     dtype: DTypeLike | None = None,
 ) -> Tensor:
-    """Random numbers of the generalised normal distribution: exp(-|x|^p)."""
+    """Random numbers of the generalised normal distribution.
+
+    Its density is proportional to exp(-|x|^p).
+    """
     return tensor(key, "key")._call1(_GENERALIZED_NORMAL, operand(p, key), shape, float_type(dtype))
 
 
@@ -502,7 +509,7 @@ def ball(
     shape: Sizes | None = None,
     dtype: DTypeLike | None = None,
 ) -> Tensor:
-    """Random points (…, d) of the unit ball of the p-norm, uniform."""
+    """Random points (…, d), uniform in the unit ball of the p-norm."""
     return tensor(key, "key")._call1(_BALL, d, operand(p, key), shape, float_type(dtype))
 
 
@@ -523,7 +530,7 @@ def binomial(
     shape: Sizes | None = None,
     dtype: DTypeLike | None = None,
 ) -> Tensor:
-    """Random numbers of successes of n trials with probability p."""
+    """Random numbers of successes in n trials of probability p."""
     return tensor(key, "key")._call1(
         _BINOMIAL, operand(n, key), operand(p, key), shape, float_type(dtype)
     )
@@ -536,7 +543,7 @@ def multinomial(
     shape: Sizes | None = None,
     dtype: DTypeLike | None = None,
 ) -> Tensor:
-    """Random counts of n trials with k outcomes of the probabilities p (…, k).
+    """Random counts of k outcomes, of probabilities p (…, k), in n trials.
 
     shape is that of the counts, (…, k).
     """

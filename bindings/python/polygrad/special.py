@@ -115,7 +115,7 @@ def gammaln(x: Operand) -> Tensor:
 def gammasgn(x: Operand) -> Tensor:
     """The sign of the gamma function.
 
-    It is NaN where that has a pole below 0.
+    It is NaN at the poles below 0.
     """
     return array(x)._call1(_GAMMASGN)
 
@@ -169,7 +169,7 @@ def gammainc(a: Operand, x: Operand) -> Tensor:
 def gammaincc(a: Operand, x: Operand) -> Tensor:
     """The regularised upper incomplete gamma function Q(a, x) = 1 - P(a, x).
 
-    It is computed itself where x > a + 1, so a small Q is accurate there.
+    It is computed directly where x > a + 1, so a small Q is accurate there.
     """
     a = array(a, x)
     return a._call1(_GAMMAINCC, operand(x, a))
@@ -200,9 +200,9 @@ def betainc(a: Operand, b: Operand, x: Operand) -> Tensor:
 
 
 def zeta(x: Operand, q: Operand) -> Tensor:
-    """The zeta function of Hurwitz, the sum of (q+k)^-x for k from 0 on.
+    """The Hurwitz zeta function: the sum of (q+k)^-x over all k >= 0.
 
-    It is that of Riemann for q = 1. q must be positive.
+    For q = 1 it is the Riemann zeta function. q must be positive.
     """
     x = array(x, q)
     return x._call1(_ZETA, operand(q, x))
@@ -214,7 +214,7 @@ def erf(x: Operand) -> Tensor:
 
 
 def erfc(x: Operand) -> Tensor:
-    """1 - erf(x), also where that is small."""
+    """1 - erf(x), accurate also where it is small."""
     return array(x)._call1(_ERFC)
 
 
@@ -229,7 +229,7 @@ def ndtr(x: Operand) -> Tensor:
 
 
 def log_ndtr(x: Operand) -> Tensor:
-    """The logarithm of ndtr, also where that is 0."""
+    """The logarithm of ndtr, accurate also where ndtr underflows to 0."""
     return array(x)._call1(_LOG_NDTR)
 
 

@@ -36,7 +36,7 @@ first, if given.`, func(a *Args) (*uop.UOp, error) {
 		}
 		return tensor.Dense(us[0], us[1], us[2])
 	}),
-	joiner("einsum", "formula text, dtype dtype?", `Sums of products by a formula such as "ij,jk->ik".
+	joiner("einsum", "formula text, dtype dtype?", `The Einstein summation of tensors by a formula such as "ij,jk->ik".
 The tensors are converted to dtype first, if given.`, func(a *Args) (*uop.UOp, error) {
 		us, err := a.converted(slices.Clone(a.Xs)...)
 		if err != nil {
@@ -60,7 +60,7 @@ A distance is (sum |a - b|^p)^(1/p); for p = 0 the number of elements that diffe
 of 0 is 0.`, func(a *Args) (*uop.UOp, error) {
 		return tensor.CDist(a.X, a.tensor("x2"), a.float("p"))
 	}),
-	method("cholesky", "upper bool = false", "The lower, or upper, Cholesky factor of symmetric or Hermitian positive definite matrices.\nThe shape is that of x (…, n, n). Only the triangle of the factor is read of x; the gradient is that of a symmetric or Hermitian matrix, as in JAX and PyTorch. Elements of the factors of other matrices are NaN.", func(a *Args) (*uop.UOp, error) {
+	method("cholesky", "upper bool = false", "The lower, or upper, Cholesky factor of symmetric or Hermitian positive definite matrices.\nThe shape is that of x (…, n, n). Only the lower triangle of x is read, or the upper one with upper; the gradient is that of a symmetric or Hermitian matrix, as in JAX and PyTorch. Factors of matrices that are not positive definite contain NaN.", func(a *Args) (*uop.UOp, error) {
 		return tensor.Cholesky(a.X, a.bool("upper"))
 	}),
 	method("triangular_solve", "b tensor, upper bool = false, transpose bool = false, unit_diagonal bool = false", "The solution y of x @ y = b for triangular matrices x (…, n, n).\nb and y have the shape (n), (…, n) or (…, n, k). The other triangle of x is not read.",
@@ -73,17 +73,17 @@ of 0 is 0.`, func(a *Args) (*uop.UOp, error) {
 	unary("inv", "The inverse of square matrices (…, n, n); infinite or NaN where they are singular.", tensor.Inv),
 	unary("det", "The determinant, of shape (…), of square matrices (…, n, n).", tensor.Det),
 	several("sign logabsdet", "slogdet", "", "The sign of the determinant, and the logarithm of its absolute value.\nBoth have the shape (…) for square matrices (…, n, n). The sign of complex numbers is x / |x|.", func(a *Args) ([]*uop.UOp, error) { return pair(tensor.SlogDet(a.X)) }),
-	several("q r", "qr", "", "Orthogonal or unitary q and upper triangular r with q @ r = x.\nOf matrices (…, m, n), q is (…, m, m) and r (…, m, n).", func(a *Args) ([]*uop.UOp, error) { return pair(tensor.QR(a.X)) }),
-	several("u s vt", "svd", "full_matrices bool = true", "u, s and vt with u @ diag(s) @ vt = x; s is in descending order.\nOf matrices (…, m, n) with k = min(m, n), s is (…, k). u is (…, m, m) and vt (…, n, n), without full_matrices (…, m, k) and (…, k, n).", func(a *Args) ([]*uop.UOp, error) {
+	several("q r", "qr", "", "The QR decomposition x = q @ r: q is orthogonal or unitary, r is upper triangular.\nFor matrices (…, m, n), q is (…, m, m) and r (…, m, n).", func(a *Args) ([]*uop.UOp, error) { return pair(tensor.QR(a.X)) }),
+	several("u s vt", "svd", "full_matrices bool = true", "The singular value decomposition x = u @ diag(s) @ vt; s is in descending order.\nFor matrices (…, m, n) with k = min(m, n), s is (…, k). u is (…, m, m) and vt (…, n, n), or without full_matrices (…, m, k) and (…, k, n).", func(a *Args) ([]*uop.UOp, error) {
 		u, s, vt, err := tensor.SVD(a.X, a.bool("full_matrices"))
 		return []*uop.UOp{u, s, vt}, err
 	}),
-	several("values vectors", "eigh", "upper bool = false", "The eigenvalues (…, n) in ascending order, and the eigenvectors as columns (…, n, n).\nMatrices (…, n, n) are symmetric or Hermitian; the triangle that upper does not name is not read.", func(a *Args) ([]*uop.UOp, error) {
+	several("values vectors", "eigh", "upper bool = false", "The eigenvalues (…, n) in ascending order, and the eigenvectors as columns (…, n, n).\nMatrices (…, n, n) are symmetric or Hermitian: only the lower triangle is read, or the upper one with upper.", func(a *Args) ([]*uop.UOp, error) {
 		return pair(tensor.Eigh(a.X, a.bool("upper")))
 	}),
 	several("x residuals rank s", "lstsq", "b tensor, rcond float?", `The least squares solution of x @ y = b, the residuals, the rank and the singular values.
-Singular values up to rcond times the greatest one count as 0. Unless rcond is given, x and the rank are those of QR with pivots, of which diagonal
-elements up to the machine epsilon times the greater size and the first one count as 0; s is computed only where it is used.`, leastSquares),
+Singular values up to rcond times the greatest one count as 0. Unless rcond is given, the solution and the rank come from QR with column pivoting,
+where diagonal elements of r up to max(m, n) times the machine epsilon times the first one count as 0; s is computed only where it is used.`, leastSquares),
 	method("newton_schulz", "steps int, params floats, eps float = 1e-07", "Newton-Schulz iteration: an odd polynomial, applied steps times, moves singular values towards 1.",
 		func(a *Args) (*uop.UOp, error) {
 			return tensor.NewtonSchulz(a.X, int(a.int("steps")), get[[]float64](a, "params"), a.float("eps"))
@@ -124,7 +124,7 @@ func (a *Args) converted(us ...*uop.UOp) ([]*uop.UOp, error) {
 }
 
 // dequantize is the operation for a quantised type of a file.
-var dequantize = method("dequantize", "type int, n int", "The n numbers of blocks of bytes of a type of ggml's, by its number.", func(a *Args) (*uop.UOp, error) {
+var dequantize = method("dequantize", "type int, n int", "The n numbers that blocks of bytes of a quantised type of ggml encode; type is the number of that type in ggml.", func(a *Args) (*uop.UOp, error) {
 	return tensor.Dequantize(a.X, int(a.int("type")), a.int("n"))
 })
 

@@ -98,14 +98,14 @@ With rounding_mode "trunc" (towards zero) or "floor" (down) the result keeps the
 	binary("bitwise_and", "Bitwise x and y, for integers and bools.", tensor.BitAnd, tensor.BeyondWraps),
 	binary("bitwise_or", "Bitwise x or y, for integers and bools.", tensor.BitOr, tensor.BeyondWraps),
 	binary("bitwise_xor", "Bitwise exclusive or of x and y, for integers and bools.", tensor.BitXor, tensor.BeyondWraps),
-	withConst("lshift", "x shifted to the left by y bits, for integers: 0 where y is the number of bits or more.", tensor.ShiftLeft, shiftBy(tensor.ShiftLeftConst, tensor.ShiftLeft)),
-	withConst("rshift", "x shifted to the right by y bits, for integers: x / 2^y rounded down, for y from 0 on.", tensor.ShiftRight, shiftBy(tensor.ShiftRightConst, tensor.ShiftRight)),
-	comparison("lt", "Where x < y: bool.", tensor.Lt, tensor.BeyondCompares),
-	comparison("le", "Where x <= y: bool.", tensor.Le, tensor.BeyondCompares),
-	comparison("gt", "Where x > y: bool.", tensor.Gt, tensor.BeyondCompares),
-	comparison("ge", "Where x >= y: bool.", tensor.Ge, tensor.BeyondCompares),
-	comparison("eq", "Where x = y: bool. NaN is equal to nothing.", tensor.Eq, tensor.BeyondCompares),
-	comparison("ne", "Where x and y differ: bool.", tensor.Ne, tensor.BeyondCompares),
+	withConst("lshift", "x shifted left by y bits, for integers; 0 where y is the width of the type or more.", tensor.ShiftLeft, shiftBy(tensor.ShiftLeftConst, tensor.ShiftLeft)),
+	withConst("rshift", "x shifted right by y bits, for integers: x / 2^y rounded down, for y >= 0.", tensor.ShiftRight, shiftBy(tensor.ShiftRightConst, tensor.ShiftRight)),
+	comparison("lt", "Whether x < y, elementwise: bool.", tensor.Lt, tensor.BeyondCompares),
+	comparison("le", "Whether x <= y, elementwise: bool.", tensor.Le, tensor.BeyondCompares),
+	comparison("gt", "Whether x > y, elementwise: bool.", tensor.Gt, tensor.BeyondCompares),
+	comparison("ge", "Whether x >= y, elementwise: bool.", tensor.Ge, tensor.BeyondCompares),
+	comparison("eq", "Whether x = y, elementwise: bool. NaN is equal to nothing.", tensor.Eq, tensor.BeyondCompares),
+	comparison("ne", "Whether x and y differ, elementwise: bool.", tensor.Ne, tensor.BeyondCompares),
 	withOther(comparison("logaddexp", "log(e^x + e^y), without overflow.", tensor.LogAddExp, tensor.BeyondFloats)),
 	withOther(comparison("copysign", "|x| with the sign of y.", tensor.CopySign, tensor.BeyondFloats)),
 	binary("atan2", "The angle of the point (y, x), in [-pi, pi].", tensor.Atan2, tensor.BeyondFloats),
@@ -152,7 +152,7 @@ With rounding_mode "trunc" (towards zero) or "floor" (down) the result keeps the
 	}),
 	clamp("clamp", "min_", "max_", "The tensor limited to [min_, max_]: min_ for smaller elements, max_ for greater ones."),
 	clamp("clip", "min_", "max_", "The same as clamp(min_, max_)."),
-	closeness("isclose", "Where |x - other| <= atol + rtol * |other|; with equal_nan NaN is close to NaN.", tensor.IsClose),
+	closeness("isclose", "Whether |x - other| <= atol + rtol * |other|; with equal_nan NaN is close to NaN.", tensor.IsClose),
 	closeness("allclose", "Whether isclose is true for all elements.", tensor.AllClose),
 }
 
@@ -206,14 +206,14 @@ var functions = []Op{
 	unary("square", "x * x.", tensor.Square),
 	unary("neg", "-x.", tensor.Neg),
 	unary("abs", "|x|.", tensor.Abs),
-	unary("sign", "-1, 0 or +1; NaN stays NaN. Of complex numbers x / |x|.", tensor.Sign),
+	unary("sign", "The sign: -1, 0 or +1, NaN for NaN; x / |x| for complex numbers.", tensor.Sign),
 	method("complex", "imag tensor", "The complex tensor of the real parts x and the imaginary parts imag: complex128 if one is float64, else complex64.", func(a *Args) (*uop.UOp, error) {
 		return tensor.Complex(a.X, a.tensor("imag"))
 	}),
-	unary("real", "The real part; real numbers are their own.", tensor.Real),
+	unary("real", "The real part; x itself if it is real.", tensor.Real),
 	unary("imag", "The imaginary part: zeros for real numbers.", tensor.Imag),
-	unary("conj", "The complex conjugate; real numbers are their own.", tensor.Conj),
-	unary("angle", "The angle of complex numbers with the positive real axis, in [-pi, pi].\nThat of real numbers is 0, or pi below 0.", tensor.Angle),
+	unary("conj", "The complex conjugate; x itself if it is real.", tensor.Conj),
+	unary("angle", "The phase angle of complex numbers, in [-pi, pi].\nFor real numbers it is 0, or pi if they are negative.", tensor.Angle),
 	unary("sin", "The sine.", tensor.Sin),
 	unary("cos", "The cosine.", tensor.Cos),
 	unary("tan", "The tangent.", tensor.Tan),
@@ -229,16 +229,16 @@ var functions = []Op{
 	unary("ceil", "x rounded up.", tensor.Ceil),
 	unary("floor", "x rounded down.", tensor.Floor),
 	unary("trunc", "x rounded towards zero.", tensor.Trunc),
-	unary("round", "x rounded to the nearest integer, halves to the even one.", tensor.Round),
+	unary("round", "x rounded to the nearest integer, ties to even.", tensor.Round),
 	unary("erf", "The error function 2/sqrt(pi) * integral of e^(-t^2) from 0 to x.", tensor.Erf),
 	unary("erfc", "1 - erf(x), accurate for large x.", tensor.Erfc),
 	unary("erfinv", "The inverse of erf, for -1 < x < 1.", tensor.Erfinv),
-	unary("ndtri", "The quantile of the standard normal distribution, for 0 < x < 1.", tensor.Ndtri),
+	unary("ndtri", "The quantile function of the standard normal distribution, for 0 < x < 1.", tensor.Ndtri),
 	unary("logit", "log(x / (1 - x)), the inverse of sigmoid, for 0 < x < 1.", tensor.Logit),
 	unary("lgamma", "The logarithm of |gamma(x)|.", tensor.Lgamma),
 	unary("digamma", "The derivative of the logarithm of gamma(x).", tensor.Digamma),
-	unary("isnan", "Where x is NaN: bool.", tensor.IsNaN),
-	method("isinf", "detect_positive bool = true, detect_negative bool = true", "Where x is infinite: bool. detect_positive and detect_negative select the signs.", func(a *Args) (*uop.UOp, error) {
+	unary("isnan", "Whether x is NaN, elementwise: bool.", tensor.IsNaN),
+	method("isinf", "detect_positive bool = true, detect_negative bool = true", "Whether x is infinite: bool. detect_positive and detect_negative select the signs.", func(a *Args) (*uop.UOp, error) {
 		plus, minus := a.bool("detect_positive"), a.bool("detect_negative")
 		if plus && minus {
 			return tensor.IsInf(a.X)
@@ -253,8 +253,8 @@ var functions = []Op{
 		}
 		return tensor.Eq(x, y)
 	}),
-	unary("isfinite", "Where x is neither infinite nor NaN: bool.", tensor.IsFinite),
-	unary("logical_not", "Where x is 0: bool.", tensor.LogicalNot),
+	unary("isfinite", "Whether x is neither infinite nor NaN, elementwise: bool.", tensor.IsFinite),
+	unary("logical_not", "Whether x is 0, elementwise: bool.", tensor.LogicalNot),
 	unary("bitwise_not", "Bitwise not x, for integers and bools.", tensor.BitNot),
 }
 
@@ -287,7 +287,7 @@ var activations = []Op{
 	method("hardtanh", "min_val float = -1, max_val float = 1", "min(max(min_val, x), max_val).", func(a *Args) (*uop.UOp, error) {
 		return tensor.ClampTo(a.X, a.float("min_val"), a.float("max_val"))
 	}),
-	method("dropout", "p float = 0.5 [0,1]", "x with elements 0 with probability p, others divided by 1 - p, in training.", func(a *Args) (*uop.UOp, error) {
+	method("dropout", "p float = 0.5 [0,1]", "x with elements zeroed with probability p, others times 1/(1-p), in training.", func(a *Args) (*uop.UOp, error) {
 		return a.dropout(a.X, a.float("p"))
 	}),
 }
@@ -316,6 +316,6 @@ var types = []Op{
 	}),
 	to("float", uop.Float32), to("double", uop.Float64), to("half", uop.Float16), to("bfloat16", uop.BFloat16),
 	to("short", uop.Int16), to("int", uop.Int32), to("long", uop.Int64), to("bool", uop.Bool),
-	unary("contiguous", "The tensor, stored in memory of its own instead of being fused with its users.", tensor.Contiguous),
-	unary("contiguous_backward", "The tensor; the gradient that flows to it is stored in memory of its own.", tensor.ContiguousBackward),
+	unary("contiguous", "The tensor, stored in a buffer of its own instead of being fused into its consumers.", tensor.Contiguous),
+	unary("contiguous_backward", "The tensor unchanged; its gradient is stored in a buffer of its own.", tensor.ContiguousBackward),
 }

@@ -10,11 +10,11 @@ import (
 
 const fftDoc = `Fourier transforms, as numpy.fft has them.
 
-A transform of n elements is X[k] = sum of x[j] e^(-2 pi i j k/n). Spectra are complex tensors: complex64, or complex128 where the operand is
-float64 or complex128. Any length is possible: products of prime factors up to 61 take Stockham's passes, others the transform by chirps of
-Bluestein. norm says what divides: "backward" the inverse by n, "forward" the transform by n, "ortho" both by the root of n. All have derivatives
-and batches. The relative error is about 2e-7 for a million elements, 2e-16 in complex128; by chirps it is 4 times as much.
-Lengths are numbers: an axis whose size is a variable is refused, as a plan depends on the factors of the length.`
+The transform of n elements is X[k] = sum of x[j] e^(-2 pi i j k/n). Spectra are complex tensors: complex64, or complex128 where the operand is
+float64 or complex128. Any length is possible: lengths whose prime factors are at most 61 use the Stockham algorithm, others Bluestein's chirp
+algorithm. norm says which direction is scaled: "backward" divides the inverse by n, "forward" the transform by n, "ortho" both by sqrt(n). All
+functions have derivatives and batching rules. The relative error is about 2e-7 for a million elements, 2e-16 in complex128; with Bluestein's algorithm
+it is 4 times as large. Lengths are numbers: an axis whose size is a variable is an error, because the plan depends on the factors of the length.`
 
 var fourierNorms = map[string]tensor.Norm{"backward": tensor.NormBackward, "ortho": tensor.NormOrtho, "forward": tensor.NormForward}
 
@@ -80,26 +80,26 @@ func overFFT(inverse bool) func(x *uop.UOp, sizes []int64, axes []int, norm tens
 
 var fftOps = sync.OnceValue(func() []Op {
 	return []Op{
-		transformAlong("fft", "The transform along an axis, complex.\nIt has n elements: shorter axes are padded with zeros, longer ones cut.", alongFFT(false)),
+		transformAlong("fft", "The Fourier transform along an axis, complex.\nn is its length, by default that of the axis: a shorter axis is padded with zeros, a longer one is truncated.", alongFFT(false)),
 		transformAlong("ifft", "The inverse of fft.", alongFFT(true)),
-		transformAlong("rfft", "The first n/2 + 1 elements of the transform of real numbers.\nThe others are their conjugates.", tensor.RealFFT),
-		transformAlong("irfft", "The inverse of rfft, n real numbers, by default 2 (elements - 1).", tensor.InverseRealFFT),
-		transformAlong("hfft", "The transform, n real numbers, of a signal whose other half is conjugate.\nn is by default 2 (elements - 1).", tensor.HermitianFFT),
-		transformAlong("ihfft", "The inverse of hfft: the first n/2 + 1 elements.", tensor.InverseHermitianFFT),
-		transformOver("fft2", "fft along two axes, by default the last, of lengths s.", overFFT(false)),
+		transformAlong("rfft", "The first n/2 + 1 elements of the Fourier transform of real numbers.\nThe others are complex conjugates of these.", tensor.RealFFT),
+		transformAlong("irfft", "The inverse of rfft: n real numbers; n is by default 2 (m - 1) for an axis of m elements.", tensor.InverseRealFFT),
+		transformAlong("hfft", "The Fourier transform, n real numbers, of a Hermitian signal given by its first half.\nn is by default 2 (m - 1) for an axis of m elements.", tensor.HermitianFFT),
+		transformAlong("ihfft", "The inverse of hfft: the first n/2 + 1 elements of the signal.", tensor.InverseHermitianFFT),
+		transformOver("fft2", "The fft along two axes, by default the last two; s are the lengths.", overFFT(false)),
 		transformOver("ifft2", "The inverse of fft2.", overFFT(true)),
-		transformOver("rfft2", "rfft along the last of two axes, by default the last of x, and fft along the other.", tensor.RealFFTN),
-		transformOver("irfft2", "The inverse of rfft2, of lengths s.", tensor.InverseRealFFTN),
-		transformOver("fftn", "fft along axes, all unless given, of lengths s.", overFFT(false)),
+		transformOver("rfft2", "The rfft along the second of two axes, by default the last two, and fft along the first.", tensor.RealFFTN),
+		transformOver("irfft2", "The inverse of rfft2; s are the lengths of the result.", tensor.InverseRealFFTN),
+		transformOver("fftn", "The fft along axes, all unless given; s are the lengths.", overFFT(false)),
 		transformOver("ifftn", "The inverse of fftn.", overFFT(true)),
-		transformOver("rfftn", "rfft along the last of the axes, and fft along the others.", tensor.RealFFTN),
-		transformOver("irfftn", "The inverse of rfftn, of lengths s.", tensor.InverseRealFFTN),
-		method("fft.fftconvolve", "y tensor, mode text = full {full same valid}, axes axes?", `The convolution along axes, all unless given, by transforms, as scipy.signal has it.
-With "full" it has n + m - 1 elements along them, with "same" the middle n, with "valid" those that no edge has a part in.
-Other axes are equal, or 1.`, func(a *Args) (*uop.UOp, error) {
+		transformOver("rfftn", "The rfft along the last of the axes, and the fft along the others.", tensor.RealFFTN),
+		transformOver("irfftn", "The inverse of rfftn; s are the lengths of the result.", tensor.InverseRealFFTN),
+		method("fft.fftconvolve", "y tensor, mode text = full {full same valid}, axes axes?", `The convolution along axes, all unless given, by Fourier transforms, as in scipy.signal.
+mode "full" gives all n + m - 1 elements along each axis, "same" the middle n, "valid" those that do not depend on padding at the edges.
+Sizes along other axes are equal, or 1.`, func(a *Args) (*uop.UOp, error) {
 			return tensor.FFTConvolve(a.X, a.tensor("y"), a.text("mode"), a.someAxes())
 		}),
-		method("fft.fftshift", "axes axes?", "x with the frequency 0 moved from the start of axes, all unless given, to the middle.", func(a *Args) (*uop.UOp, error) {
+		method("fft.fftshift", "axes axes?", "x with the frequency 0 moved from the start to the middle of axes, all unless given.", func(a *Args) (*uop.UOp, error) {
 			return tensor.FFTShift(a.X, a.someAxes(), false)
 		}),
 		method("fft.ifftshift", "axes axes?", "The inverse of fftshift.", func(a *Args) (*uop.UOp, error) { return tensor.FFTShift(a.X, a.someAxes(), true) }),

@@ -9,8 +9,9 @@ import (
 
 const laxDoc = `Operations of XLA, as jax.lax has them.
 
-Slices, gathers and scatters at places that are tensors, reductions, windows, convolutions and products in full generality, sorting by several keys.
-Types and shapes are not converted. Slices that do not fit are moved inside, windows of gathers and scatters that reach outside are dropped.`
+Slices, gathers and scatters at computed indices, reductions, sliding windows, general convolutions and dot products, sorting by several keys.
+Operands are not broadcast, and their types are not promoted. Start indices of slices are clamped so that the slice is in bounds; windows of gathers and
+scatters that are out of bounds are dropped.`
 
 // The parameters of windows, and of gathers and scatters.
 const (
@@ -19,10 +20,11 @@ const (
 		"feature_group_count int = 1 [1,], batch_group_count int = 1 [1,], preferred_element_type dtype?"
 	scatterParams = "scatter_indices tensor, updates tensor, update_window_dims axes, inserted_window_dims axes, scatter_dims_to_operand_dims axes, " +
 		"operand_batching_dims axes?, scatter_indices_batching_dims axes?, mode text = fill {fill drop clip promise_in_bounds}"
-	scatterDoc = "\nThe last axis of scatter_indices has a number for each axis in scatter_dims_to_operand_dims. update_window_dims are the axes of updates that are axes\n" +
-		"of windows: all of x but inserted_window_dims and operand_batching_dims. Windows that reach outside are dropped, or with clip moved inside."
-	convDoc = "\npadding has two numbers for each spatial axis, or is \"SAME\" or \"VALID\". A spec has a letter for each axis: N the batch, C the features, O and I\n" +
-		"those of rhs, and others for spatial axes, as in \"NHWC\"; NC…, OI… and NC… unless given."
+	scatterDoc = "\nThe last axis of scatter_indices holds the start of a window: an index for each axis of x in scatter_dims_to_operand_dims. update_window_dims are the\n" +
+		"axes of updates that run over a window: those of x except inserted_window_dims, of size 1, and operand_batching_dims, which pair up with\n" +
+		"scatter_indices_batching_dims. Windows out of bounds are dropped, or with mode \"clip\" moved inside."
+	convDoc = "\npadding has two numbers for each spatial axis, or is \"SAME\" or \"VALID\". lhs_spec, rhs_spec and out_spec name the axes of x, rhs and the result by one letter\n" +
+		"each: N the batch, C the features, O and I the output and input features of rhs, others the spatial axes, as in \"NHWC\"; by default NC…, OI… and NC…."
 )
 
 // inLax is a function of lax.
@@ -69,7 +71,7 @@ func scatterBy(name, combine, doc string) Op {
 }
 
 func cumulate(name, computation, doc string) Op {
-	return inLax(name, "axis int = 0, reverse bool = false", doc+" along an axis, from its end with reverse.", func(a *Args) (*uop.UOp, error) {
+	return inLax(name, "axis int = 0, reverse bool = false", doc+" along an axis; with reverse, from its end.", func(a *Args) (*uop.UOp, error) {
 		return tensor.Cumulate(a.X, computation, a.axis("axis"), a.bool("reverse"))
 	})
 }
@@ -99,30 +101,30 @@ const computations = "computation text {add and max min mul or xor}"
 
 var laxOps = sync.OnceValue(func() []Op {
 	return []Op{
-		inLax("dynamic_slice", "start_indices tensor, slice_sizes ints [0,]", `The part of x of some sizes from start_indices on.
-These are a tensor of one integer for each axis. Starts are moved to where the part fits.`, func(a *Args) (*uop.UOp, error) {
+		inLax("dynamic_slice", "start_indices tensor, slice_sizes ints [0,]", `The slice of x of slice_sizes elements that begins at start_indices.
+start_indices is a tensor of one integer for each axis; they are clamped so that the slice is in bounds.`, func(a *Args) (*uop.UOp, error) {
 			return tensor.DynamicSlice(a.X, a.tensor("start_indices"), a.ints("slice_sizes"))
 		}),
-		inLax("dynamic_slice_in_dim", "start_index operand, slice_size int [0,], axis int = 0", "The part of x of a size along an axis from start_index on.\nIt is moved to where the part fits.",
+		inLax("dynamic_slice_in_dim", "start_index operand, slice_size int [0,], axis int = 0", "The slice of slice_size elements along an axis that begins at start_index.\nstart_index is clamped so that the slice is in bounds.",
 			func(a *Args) (*uop.UOp, error) {
 				return tensor.DynamicSliceAlong(a.X, a.at("start_index"), a.int("slice_size"), a.axis("axis"))
 			}),
-		inLax("dynamic_index_in_dim", "index operand, axis int = 0, keepdims bool = true", "The part of x at an index along an axis, which is left out without keepdims.", func(a *Args) (*uop.UOp, error) {
+		inLax("dynamic_index_in_dim", "index operand, axis int = 0, keepdims bool = true", "The slice of x at an index along an axis, which is removed without keepdims.", func(a *Args) (*uop.UOp, error) {
 			r, err := tensor.DynamicSliceAlong(a.X, a.at("index"), 1, a.axis("axis"))
 			if err != nil || a.bool("keepdims") {
 				return r, err
 			}
 			return tensor.Squeeze(r, a.axis("axis"))
 		}),
-		inLax("dynamic_update_slice", "update tensor, start_indices tensor", "x with the part from start_indices on replaced by update.\nStarts are moved to where it fits.",
+		inLax("dynamic_update_slice", "update tensor, start_indices tensor", "x with the slice that begins at start_indices replaced by update.\nstart_indices are clamped so that update is in bounds.",
 			func(a *Args) (*uop.UOp, error) {
 				return tensor.DynamicUpdate(a.X, a.tensor("update"), a.tensor("start_indices"))
 			}),
-		inLax("dynamic_update_slice_in_dim", "update tensor, start_index operand, axis int", "x with the part from start_index on along an axis replaced by update.\nupdate has all of the other axes.",
+		inLax("dynamic_update_slice_in_dim", "update tensor, start_index operand, axis int", "x with the slice along an axis that begins at start_index replaced by update.\nAlong the other axes update has the sizes of x.",
 			func(a *Args) (*uop.UOp, error) {
 				return tensor.DynamicUpdateAlong(a.X, a.tensor("update"), a.at("start_index"), a.axis("axis"))
 			}),
-		inLax("dynamic_update_index_in_dim", "update tensor, index operand, axis int", "x with the part at an index along an axis replaced by update.\nupdate may lack that axis.",
+		inLax("dynamic_update_index_in_dim", "update tensor, index operand, axis int", "x with the slice at an index along an axis replaced by update.\nupdate may lack that axis.",
 			func(a *Args) (*uop.UOp, error) {
 				u := a.tensor("update")
 				if len(u.Shape()) == len(a.X.Shape())-1 {
@@ -138,10 +140,11 @@ These are a tensor of one integer for each axis. Starts are moved to where the p
 				return tensor.DynamicUpdateAlong(a.X, u, a.at("index"), a.axis("axis"))
 			}),
 		inLax("gather", "start_indices tensor, offset_dims axes, collapsed_slice_dims axes, start_index_map axes, slice_sizes ints [0,], operand_batching_dims axes?, "+
-			"start_indices_batching_dims axes?, mode text = fill {fill drop clip promise_in_bounds}, fill_value number?", `Windows of x with slice_sizes at start_indices.
-The last axis of start_indices has a number for each axis in start_index_map. offset_dims are the axes of the result that are axes of windows: all of
-x but collapsed_slice_dims, of size 1, and operand_batching_dims, which go along with start_indices_batching_dims. Windows that reach outside
-are fill_value, by default NaN, the least signed or the greatest unsigned integer, or with clip moved inside.`, func(a *Args) (*uop.UOp, error) {
+			"start_indices_batching_dims axes?, mode text = fill {fill drop clip promise_in_bounds}, fill_value number?", `Windows of x, slice_sizes large, that begin at start_indices.
+The last axis of start_indices holds the start of a window: an index for each axis of x in start_index_map. offset_dims are the axes of the result that
+run over a window: those of x except collapsed_slice_dims, of size 1, and operand_batching_dims, which pair up with start_indices_batching_dims.
+Windows out of bounds are filled with fill_value, by default NaN, the least integer of a signed and the greatest of an unsigned type, or with mode
+"clip" moved inside.`, func(a *Args) (*uop.UOp, error) {
 			n, mode := a.gathered("offset_dims", "collapsed_slice_dims", "start_index_map", "start_indices_batching_dims")
 			n.SliceSizes = a.ints("slice_sizes")
 			var fill any
@@ -150,83 +153,84 @@ are fill_value, by default NaN, the least signed or the greatest unsigned intege
 			}
 			return tensor.GatherWindows(a.X, a.tensor("start_indices"), n, mode, fill)
 		}),
-		scatterBy("scatter", "set", "x with windows replaced by those of updates.\nOf several values for one element the last stays."),
-		scatterBy("scatter_add", "add", "x with windows of updates added."),
-		scatterBy("scatter_mul", "mul", "x multiplied by windows of updates."),
-		scatterBy("scatter_min", "min", "The least of the elements of x and those of windows of updates."),
-		scatterBy("scatter_max", "max", "The greatest of the elements of x and those of windows of updates."),
-		inLax("pad", "padding_value operand, low ints, high ints?, interior ints? [0,]", `x with a value before, behind and between the elements of each axis.
-Negative numbers before and behind take elements away.`, func(a *Args) (*uop.UOp, error) {
+		scatterBy("scatter", "set", "x with the windows at scatter_indices replaced by those of updates.\nOf several values for one element the last is written."),
+		scatterBy("scatter_add", "add", "x with the windows of updates added at scatter_indices."),
+		scatterBy("scatter_mul", "mul", "x multiplied by the windows of updates at scatter_indices."),
+		scatterBy("scatter_min", "min", "The minimum of x and the windows of updates at scatter_indices."),
+		scatterBy("scatter_max", "max", "The maximum of x and the windows of updates at scatter_indices."),
+		inLax("pad", "padding_value operand, low ints, high ints?, interior ints? [0,]", `x with padding_value added before, after and between the elements of each axis.
+low, high and interior are the numbers of added elements; negative low and high remove elements.`, func(a *Args) (*uop.UOp, error) {
 			return tensor.PadInterior(a.X, a.at("padding_value"), a.ints("low"), a.ints("high"), a.ints("interior"))
 		}),
 		inLax("rev", "dimensions axes", "x with some axes reversed.", func(a *Args) (*uop.UOp, error) { return tensor.Flip(a.X, a.axes("dimensions")...) }),
-		joiner("lax.select_n", "", `The elements of one of several tensors, as a first one says.
-It is of the tensor behind it whose number the first has: a bool, or an integer. The first has the shape of the others, or ().`, func(a *Args) (*uop.UOp, error) { return tensor.SelectN(a.Xs[0], a.Xs[1:]) }),
-		inLax("clamp", "min operand, max operand", "x, not less than min and not greater than max.\nThese are numbers, or tensors of its shape or ().", func(a *Args) (*uop.UOp, error) {
+		joiner("lax.select_n", "", `Elements chosen from several tensors, the cases, by the first tensor.
+The first tensor holds for each element the number of a case, counted from 0, or a bool for two cases. Its shape is that of the cases, or ().`, func(a *Args) (*uop.UOp, error) { return tensor.SelectN(a.Xs[0], a.Xs[1:]) }),
+		inLax("clamp", "min operand, max operand", "x limited to [min, max].\nmin and max are numbers, or tensors of shape () or of that of x.", func(a *Args) (*uop.UOp, error) {
 			return tensor.ClampBetween(a.X, a.at("min"), a.at("max"))
 		}),
-		inLax("reduce", "init operand, "+computations+", dimensions axes?", "The elements along axes, and init, combined by an operation.\nThe operations and, or and xor are of bits.", func(a *Args) (*uop.UOp, error) {
+		inLax("reduce", "init operand, "+computations+", dimensions axes?", "The reduction of x along axes by an operation, beginning with init.\nThe operations and, or and xor are bitwise.", func(a *Args) (*uop.UOp, error) {
 			return tensor.ReduceBy(a.X, a.at("init"), a.text("computation"), a.axes("dimensions"))
 		}),
 		reduceBy("reduce_sum", "add", "The sum along axes, in the type of x."),
 		reduceBy("reduce_prod", "mul", "The product along axes, in the type of x."),
-		reduceBy("reduce_max", "max", "The greatest elements along axes; of no elements the least of the type."),
-		reduceBy("reduce_min", "min", "The least elements along axes; of no elements the greatest of the type."),
-		reduceBy("reduce_and", "and", "The bits that all elements along axes have, or whether all are true."),
-		reduceBy("reduce_or", "or", "The bits that any element along axes has, or whether any is true."),
-		reduceBy("reduce_xor", "xor", "The bits that an odd number of elements along axes has."),
-		extremePlace("argmax", "The position of the greatest element along an axis; the first of several.", tensor.ArgMax),
-		extremePlace("argmin", "The position of the least element along an axis; the first of several.", tensor.ArgMin),
-		inLax("reduce_window", "init operand, "+computations+", "+windowParams, `The elements of each window over all axes, and init, combined by an operation.
-There is padding around x, two numbers for each axis, "SAME" or "VALID", and by base_dilation between elements, which does not count. The elements of a
-window are window_dilation apart. Of several greatest elements of a window all share the gradient.`, func(a *Args) (*uop.UOp, error) {
+		reduceBy("reduce_max", "max", "The maximum along axes; without elements, the least value of the type."),
+		reduceBy("reduce_min", "min", "The minimum along axes; without elements, the greatest value of the type."),
+		reduceBy("reduce_and", "and", "The bitwise and of the elements along axes; for bools, whether all are true."),
+		reduceBy("reduce_or", "or", "The bitwise or of the elements along axes; for bools, whether any is true."),
+		reduceBy("reduce_xor", "xor", "The bitwise exclusive or of the elements along axes."),
+		extremePlace("argmax", "The index of the maximum along an axis; the first if there are several.", tensor.ArgMax),
+		extremePlace("argmin", "The index of the minimum along an axis; the first if there are several.", tensor.ArgMin),
+		inLax("reduce_window", "init operand, "+computations+", "+windowParams, `The reduction of each window over all axes by an operation, beginning with init.
+padding is two numbers for each axis, "SAME" or "VALID"; base_dilation - 1 elements of padding are put between the elements of x. Padding does not count.
+The elements of a window are window_dilation apart. If several elements of a window are the greatest, they share the gradient.`, func(a *Args) (*uop.UOp, error) {
 			return tensor.ReduceWindow(a.X, a.at("init"), a.text("computation"), a.slidingWindow())
 		}),
-		inLax("sliding_windows", "padding_value operand, "+windowParams, "All windows of x: the axes of their places, then those of their elements.\nWindows are those of reduce_window.", func(a *Args) (*uop.UOp, error) {
+		inLax("sliding_windows", "padding_value operand, "+windowParams, "All windows of x: first the axes of window positions, then those of the elements of a window.\nThe windows are those of reduce_window.", func(a *Args) (*uop.UOp, error) {
 			return tensor.SlidingWindows(a.X, a.at("padding_value"), a.slidingWindow())
 		}),
-		inLax("select_and_scatter_add", "source tensor, select text {ge le}, window_dimensions ints [1,], window_strides ints? [1,], padding ints|text = VALID", `Zeros in the shape of x, with each element of source added to one of its window.
-That is the greatest element of the window of x (ge), or the least (le); the first of several.`, func(a *Args) (*uop.UOp, error) {
+		inLax("select_and_scatter_add", "source tensor, select text {ge le}, window_dimensions ints [1,], window_strides ints? [1,], padding ints|text = VALID", `Zeros of the shape of x, with each element of source added at one element of its window.
+select "ge" selects the greatest element of the window of x, "le" the least; the first if there are several.`, func(a *Args) (*uop.UOp, error) {
 			return tensor.SelectAndScatterAdd(a.tensor("source"), a.X, a.text("select") == "le", tensor.XLAWindow{
 				Size: a.ints("window_dimensions"), Strides: a.ints("window_strides"), PaddingName: a.text("padding"), Padding: a.ints("padding")})
 		}),
-		inLax("conv_general_dilated", "rhs tensor, window_strides ints [1,], "+convParams, "The convolution of x and rhs.\nBetween elements of x are lhs_dilation - 1 zeros, elements of rhs are rhs_dilation apart. There are groups of features or of the batch."+convDoc, func(a *Args) (*uop.UOp, error) {
+		inLax("conv_general_dilated", "rhs tensor, window_strides ints [1,], "+convParams, "The convolution of x and rhs over any number of axes.\nlhs_dilation - 1 zeros are put between the elements of x; the elements of rhs are rhs_dilation apart. Features, or the batch, may be divided into groups."+convDoc, func(a *Args) (*uop.UOp, error) {
 			c := a.convolution("window_strides", "lhs_dilation")
 			c.FeatureGroups, c.BatchGroups = a.int("feature_group_count"), a.int("batch_group_count")
 			return tensor.ConvGeneral(a.X, a.tensor("rhs"), c)
 		}),
 		inLax("conv_transpose", "rhs tensor, strides ints [1,], padding ints|text = VALID, rhs_dilation ints? [1,], lhs_spec text?, rhs_spec text?, out_spec text?, transpose_kernel bool = false, "+
-			"preferred_element_type dtype?", "The convolution with rhs of x dilated by strides.\nIt has the size of what a convolution of these strides came from. With transpose_kernel it is that convolution's transpose."+convDoc, func(a *Args) (*uop.UOp, error) {
+			"preferred_element_type dtype?", "The transposed convolution of x, with strides - 1 zeros between its elements, and rhs.\nThe result has the size of the input of a convolution with these strides that gives x. With transpose_kernel rhs is the kernel of that convolution."+convDoc, func(a *Args) (*uop.UOp, error) {
 			return tensor.ConvTransposed(a.X, a.tensor("rhs"), a.convolution("strides", ""), a.bool("transpose_kernel"))
 		}),
 		inLax("dot_general", "rhs tensor, lhs_contracting_dims axes, rhs_contracting_dims axes, lhs_batch_dims axes?, rhs_batch_dims axes?, preferred_element_type dtype?",
-			"The sums of products of x and rhs over contracting axes, for each pair of batch axes.\nThe result has the batch axes, then the others of x, then those of rhs.", func(a *Args) (*uop.UOp, error) {
+			"The products of x and rhs summed over contracting axes, for each element of the batch axes.\nThe result has the batch axes, then the remaining axes of x, then those of rhs.", func(a *Args) (*uop.UOp, error) {
 				return tensor.DotGeneral(a.X, a.tensor("rhs"), a.axes("lhs_contracting_dims"), a.axes("rhs_contracting_dims"), a.axes("lhs_batch_dims"), a.axes("rhs_batch_dims"), a.dtype("preferred_element_type"))
 			}),
-		describe(Joiner, "lax.sort", "dimension int = -1, num_keys int = 1 [1,]", `Tensors of one shape sorted along an axis by the first of them, or by the first num_keys.
-By each of these where the earlier ones are equal. Equal elements keep their order; NaN is the greatest number.`, func(a *Args) ([]*uop.UOp, error) {
+		describe(Joiner, "lax.sort", "dimension int = -1, num_keys int = 1 [1,]", `Tensors of one shape sorted together along an axis; the first num_keys of them are the keys.
+Where keys are equal, the next key decides. Equal elements keep their order; NaN is the greatest number.`, func(a *Args) ([]*uop.UOp, error) {
 			return tensor.SortBy(a.Xs, a.axis("dimension"), int(a.int("num_keys")))
 		}),
-		several("values indices", "lax.top_k", "k int [0,], axis int = -1", "The k greatest elements along an axis, and their positions.", func(a *Args) ([]*uop.UOp, error) {
+		several("values indices", "lax.top_k", "k int [0,], axis int = -1", "The k greatest elements along an axis, and their indices.", func(a *Args) ([]*uop.UOp, error) {
 			values, at, err := tensor.TopK(a.X, a.int("k"), a.axis("axis"), true)
 			if err != nil {
 				return nil, err
 			}
 			return pair(values, at, nil)
 		}),
-		cumulate("cumsum", "add", "The sums of all elements up to each one"),
-		cumulate("cumprod", "mul", "The products of all elements up to each one"),
-		cumulate("cummax", "max", "The greatest of all elements up to each one"),
-		cumulate("cummin", "min", "The least of all elements up to each one"),
-		cumulate("cumlogsumexp", "logsumexp", "log(sum(exp(x))) of all elements up to each one"),
-		inLax("reduce_precision", "exponent_bits int [1,], mantissa_bits int [0,]", "x rounded to numbers with so many bits of exponent and mantissa, half to even.\nBeyond them it is infinite or 0.", func(a *Args) (*uop.UOp, error) {
+		cumulate("cumsum", "add", "The cumulative sum"),
+		cumulate("cumprod", "mul", "The cumulative product"),
+		cumulate("cummax", "max", "The cumulative maximum"),
+		cumulate("cummin", "min", "The cumulative minimum"),
+		cumulate("cumlogsumexp", "logsumexp", "log(cumsum(exp(x))), without overflow,"),
+		inLax("reduce_precision", "exponent_bits int [1,], mantissa_bits int [0,]", "x rounded to a floating format of exponent_bits and mantissa_bits, ties to even.\nNumbers too large for the format become infinite, numbers too small 0.", func(a *Args) (*uop.UOp, error) {
 			return tensor.ReducePrecision(a.X, int(a.int("exponent_bits")), int(a.int("mantissa_bits")))
 		}),
-		inLax("bitcast_convert_type", "new_dtype dtype", `The bits of x as another type.
-To a smaller type there is a new last axis of parts, the lowest bits first; to a greater one the last axis, of parts, becomes one element.`, func(a *Args) (*uop.UOp, error) {
+		inLax("bitcast_convert_type", "new_dtype dtype", `The bits of x read as another type.
+For a smaller type, a new last axis holds the parts of each element, the lowest bits first; for a larger type, the last axis holds the parts of one
+element and disappears.`, func(a *Args) (*uop.UOp, error) {
 			return tensor.BitcastConvert(a.X, a.dtype("new_dtype"))
 		}),
-		single(Maker, "lax.broadcasted_iota", "element_type dtype, shape shape, dimension int", "The numbers from 0 on along an axis of a shape, the same along the others.", func(a *Args) (*uop.UOp, error) {
+		single(Maker, "lax.broadcasted_iota", "element_type dtype, shape shape, dimension int", "The numbers 0, 1, 2, … along one axis of a shape, repeated along the others.", func(a *Args) (*uop.UOp, error) {
 			return tensor.Iota(a.Graph, a.dtype("element_type"), a.shape("shape"), a.axis("dimension"))
 		}),
 	}

@@ -29,9 +29,9 @@ var Modules = sync.OnceValue(func() []Module {
 	return []Module{
 		{"random", `Random numbers by key.
 
-A key is a tensor of two uint32, made of a seed. A function of a key returns the same numbers whenever it is called: split makes new keys of
-one, fold_in one key of a key and an integer. Keys, bits and integers are those of jax.random (Threefry-2x32, partitionable; Salmon et al., 2011),
-other samples are equal to rounding, but for poisson with lam of 10 and more and binomial with n p above 10.`, "key", keyed(), false, false, [][2]string{{"PRNGKey", "key"}}},
+A key is a tensor of two uint32, made from a seed. A function called with the same key returns the same numbers: split makes new keys from one,
+fold_in makes a key from a key and an integer. Keys, bits and integers are those of jax.random (Threefry-2x32, partitionable; Salmon et al., 2011);
+other samples agree with it up to rounding, except those of poisson with lam >= 10 and binomial with n p > 10.`, "key", keyed(), false, false, [][2]string{{"PRNGKey", "key"}}},
 		{"lax", laxDoc, "x", laxOps(), true, false, nil},
 		{"special", specialDoc, "x", specialOps(), false, true, nil},
 		{"linalg", linalgDoc, "x", linalgOps(), false, true, nil},
@@ -117,13 +117,13 @@ func distribution(name, params, doc string) Op {
 
 var keyed = sync.OnceValue(func() []Op {
 	return []Op{
-		single(Maker, "random.key", "seed int", "The key of a seed.", func(a *Args) (*uop.UOp, error) {
+		single(Maker, "random.key", "seed int", "The key made from a seed.", func(a *Args) (*uop.UOp, error) {
 			return tensor.Key(a.Graph, a.int("seed"))
 		}),
 		sampler("split", "num ints = 2 [0,]", "num new keys, as a tensor of shape (num, 2); of shape (…, 2) for several sizes.", func(a *Args) (*uop.UOp, error) {
 			return tensor.SplitKey(a.X, uop.ShapeOf(a.ints("num")...))
 		}),
-		sampler("fold_in", "data operand", "The key of a key and an integer; keys for a tensor of integers.", func(a *Args) (*uop.UOp, error) {
+		sampler("fold_in", "data operand", "A new key derived from a key and an integer; for a tensor of integers, one key for each.", func(a *Args) (*uop.UOp, error) {
 			return tensor.FoldIn(a.X, a.at("data"))
 		}),
 		sampler("bits", shaped+"dtype dtype = uint32", "Random bits, of an unsigned type.", func(a *Args) (*uop.UOp, error) {
@@ -137,11 +137,11 @@ var keyed = sync.OnceValue(func() []Op {
 			return tensor.KeyNormal(a.X, a.shape("shape"), a.dtype("dtype"))
 		}),
 		sampler("randint", "shape shape, minval operand, maxval operand, dtype dtype = int32", `Random integers, uniform in [minval, maxval); minval where maxval is not greater.
-In a span near the limit of the type some integers are drawn more often: the result is the remainder of random bits, as in JAX.`, func(a *Args) (*uop.UOp, error) {
+If maxval - minval is close to the range of the type, some integers are drawn more often: the result is a remainder of random bits, as in JAX.`, func(a *Args) (*uop.UOp, error) {
 			return tensor.KeyIntegers(a.X, a.shape("shape"), a.at("minval"), a.at("maxval"), a.dtype("dtype"))
 		}),
-		sampler("permutation", "x operand, axis int = 0, independent bool = false", `The elements of x in another order along an axis; of a number n, those of arange(n).
-With independent each vector along the axis has an order of its own.`, func(a *Args) (*uop.UOp, error) {
+		sampler("permutation", "x operand, axis int = 0, independent bool = false", `The slices of x along an axis in random order; for a number n, arange(n) in random order.
+With independent the elements of each vector along the axis are permuted independently.`, func(a *Args) (*uop.UOp, error) {
 			x, err := a.choices("x")
 			if err != nil {
 				return nil, err
@@ -155,7 +155,7 @@ The axis becomes the axes of shape. p are the probabilities of the elements, by 
 		sampler("bernoulli", "p operand?, shape shape?", "Random truth values, true with probability p, by default 0.5.", func(a *Args) (*uop.UOp, error) {
 			return tensor.KeyBernoulli(a.X, a.shape("shape"), a.or("p", uop.Float(0.5)))
 		}),
-		sampler("categorical", "logits tensor, axis int = -1, shape shape?, replace bool = true", `Random positions along an axis, with the probabilities softmax(logits), int32.
+		sampler("categorical", "logits tensor, axis int = -1, shape shape?, replace bool = true", `Random indices along an axis, with the probabilities softmax(logits), int32.
 shape ends with the shape of logits without the axis, its default. Without replace the samples of one vector differ.`, func(a *Args) (*uop.UOp, error) {
 			return tensor.KeyCategorical(a.X, a.tensor("logits"), a.axis("axis"), a.shape("shape"), a.bool("replace"))
 		}),
@@ -169,8 +169,8 @@ shape ends with the shape of logits without the axis, its default. Without repla
 shape is that of the samples without the last axis.`, func(a *Args) (*uop.UOp, error) {
 			return tensor.KeyMultivariateNormal(a.X, a.tensor("mean"), a.tensor("cov"), a.shape("shape"))
 		}),
-		sampler("orthogonal", "n int [0,], shape shape?, "+ofType+", m int? [0,]", `Random orthogonal matrices (…, n, m), uniform by Haar's measure; m is n unless given.
-The shorter side of a matrix that is not square is orthonormal.`, func(a *Args) (*uop.UOp, error) {
+		sampler("orthogonal", "n int [0,], shape shape?, "+ofType+", m int? [0,]", `Random orthogonal matrices (…, n, m), uniform in the Haar measure; m is n unless given.
+Of a matrix that is not square, the rows or the columns, whichever are fewer, are orthonormal.`, func(a *Args) (*uop.UOp, error) {
 			m := a.int("n")
 			if a.given("m") {
 				m = a.int("m")
@@ -180,37 +180,37 @@ The shorter side of a matrix that is not square is orthonormal.`, func(a *Args) 
 		distribution("truncated_normal", "lower operand, upper operand", "Random numbers of the standard normal distribution between lower and upper."),
 		distribution("lognormal", "sigma operand = 1", "Random numbers whose logarithm is normal with mean 0 and standard deviation sigma."),
 		distribution("exponential", "", "Random numbers of the exponential distribution with mean 1."),
-		distribution("laplace", "", "Random numbers of the Laplace distribution: exp(-|x|) / 2."),
+		distribution("laplace", "", "Random numbers of the Laplace distribution with density exp(-|x|) / 2."),
 		distribution("logistic", "", "Random numbers of the logistic distribution."),
-		distribution("gumbel", "", "Random numbers of the Gumbel distribution: exp(-x - exp(-x))."),
-		distribution("cauchy", "", "Random numbers of the Cauchy distribution: 1 / (pi (1 + x^2))."),
-		distribution("pareto", "b operand", "Random numbers of the Pareto distribution: b / x^(b+1), from 1 on."),
+		distribution("gumbel", "", "Random numbers of the Gumbel distribution with density exp(-x - exp(-x))."),
+		distribution("cauchy", "", "Random numbers of the Cauchy distribution with density 1 / (pi (1 + x^2))."),
+		distribution("pareto", "b operand", "Random numbers of the Pareto distribution with density b / x^(b+1) for x >= 1."),
 		distribution("rayleigh", "scale operand = 1", "Random numbers of the Rayleigh distribution."),
 		distribution("maxwell", "", "Random numbers of the Maxwell distribution: the norm of three standard normal numbers."),
 		distribution("double_sided_maxwell", "loc operand, scale operand", "Random numbers of the Maxwell distribution with random signs, times scale, plus loc."),
 		distribution("weibull_min", "scale operand, concentration operand", "Random numbers of the Weibull distribution of minima."),
 		distribution("triangular", "left operand, mode operand, right operand", "Random numbers of the triangular distribution from left to right,\nwith the greatest density at mode."),
-		distribution("gamma", "a operand", "Random numbers of the gamma distribution with a shape parameter: x^(a-1) exp(-x).\nThe derivative by a is that along a quantile, also of what is made of them."),
-		distribution("loggamma", "a operand", "Logarithms of random numbers of the gamma distribution.\nThey are exact also where the numbers themselves are too small for the type."),
-		distribution("beta", "a operand, b operand", "Random numbers of the beta distribution: x^(a-1) (1-x)^(b-1), from 0 to 1."),
+		distribution("gamma", "a operand", "Random numbers of the gamma distribution of shape a.\nIts density is proportional to x^(a-1) exp(-x). The derivative with respect to a keeps the quantile fixed (implicit reparameterisation), also in functions of the samples."),
+		distribution("loggamma", "a operand", "Logarithms of random numbers of the gamma distribution.\nThey are accurate even where the numbers themselves would underflow."),
+		distribution("beta", "a operand, b operand", "Random numbers of the beta distribution.\nIts density is proportional to x^(a-1) (1-x)^(b-1) for x from 0 to 1."),
 		distribution("chisquare", "df operand", "Random numbers of the chi-squared distribution with df degrees of freedom."),
 		distribution("f", "dfnum operand, dfden operand", "Random numbers of the F distribution with dfnum and dfden degrees of freedom."),
 		distribution("t", "df operand", "Random numbers of Student's t distribution with df degrees of freedom."),
-		distribution("generalized_normal", "p operand", "Random numbers of the generalised normal distribution: exp(-|x|^p)."),
+		distribution("generalized_normal", "p operand", "Random numbers of the generalised normal distribution.\nIts density is proportional to exp(-|x|^p)."),
 		sampler("dirichlet", "alpha tensor, "+shaped+ofType, `Random vectors of the Dirichlet distribution, which add up to 1.
 shape is that of the samples without the last axis, that of alpha.`, func(a *Args) (*uop.UOp, error) {
 			return tensor.KeyDirichlet(a.X, a.tensor("alpha"), a.shape("shape"), a.dtype("dtype"))
 		}),
-		sampler("ball", "d int [0,], p operand = 2, "+shaped+ofType, "Random points (…, d) of the unit ball of the p-norm, uniform.", func(a *Args) (*uop.UOp, error) {
+		sampler("ball", "d int [0,], p operand = 2, "+shaped+ofType, "Random points (…, d), uniform in the unit ball of the p-norm.", func(a *Args) (*uop.UOp, error) {
 			return tensor.KeyBall(a.X, a.int("d"), a.at("p"), a.shape("shape"), a.dtype("dtype"))
 		}),
 		sampler("poisson", "lam operand, "+shaped+"dtype dtype = int32", "Random numbers of the Poisson distribution with mean lam.", func(a *Args) (*uop.UOp, error) {
 			return tensor.KeyPoisson(a.X, a.at("lam"), a.shape("shape"), a.dtype("dtype"))
 		}),
-		sampler("binomial", "n operand, p operand, "+shaped+ofType, "Random numbers of successes of n trials with probability p.", func(a *Args) (*uop.UOp, error) {
+		sampler("binomial", "n operand, p operand, "+shaped+ofType, "Random numbers of successes in n trials of probability p.", func(a *Args) (*uop.UOp, error) {
 			return tensor.KeyBinomial(a.X, a.at("n"), a.at("p"), a.shape("shape"), a.dtype("dtype"))
 		}),
-		sampler("multinomial", "n operand, p tensor, "+shaped+ofType, `Random counts of n trials with k outcomes of the probabilities p (…, k).
+		sampler("multinomial", "n operand, p tensor, "+shaped+ofType, `Random counts of k outcomes, of probabilities p (…, k), in n trials.
 shape is that of the counts, (…, k).`, func(a *Args) (*uop.UOp, error) {
 			return tensor.KeyMultinomial(a.X, a.at("n"), a.tensor("p"), a.shape("shape"), a.dtype("dtype"))
 		}),

@@ -238,7 +238,7 @@ var layers = slices.Concat([]Class{
 	batchNorm(),
 	func() Class {
 		c := layer("Embedding", "vocab_size int [0,], embed_size int [0,]", "weight",
-			"A table with a row for each of vocab_size tokens.\nIt is initialised uniform in ±sqrt(6 / (vocab_size + embed_size)) (Glorot and Bengio, 2010).", func(w *start) {
+			"A lookup table with a row of embed_size numbers for each of vocab_size tokens.\nIt is initialised uniform in ±sqrt(6 / (vocab_size + embed_size)) (Glorot and Bengio, 2010).", func(w *start) {
 				w.drawn(true, func(s uop.Shape, seed *uop.UOp) (*uop.UOp, error) {
 					return tensor.InitSeeded(tensor.InitGlorotUniform, s, 0, uop.Float32, seed)
 				}, w.int("vocab_size"), w.int("embed_size"))
@@ -479,7 +479,7 @@ func lstmCell() Class {
 The quarters i, f, g, o of x @ weight_ih.T + bias_ih + h @ weight_hh.T + bias_hh give c = sigmoid(f) * c + sigmoid(i) * tanh(g) and
 h = sigmoid(o) * tanh(c). weight_ih is (4 * hidden_size, input_size), weight_hh (4 * hidden_size, hidden_size). Weights are initialised uniform in
 ±1/sqrt(hidden_size), biases at 0.`, "h c", "hc tensors?",
-		"h and c, each (…, hidden_size), after an input of shape (…, input_size).\nhc are h and c before, zeros if there are none.",
+		"h and c, each (…, hidden_size), after an input of shape (…, input_size).\nhc are h and c before the step, zeros unless given.",
 		func(a *Args, w tensor.RecurrentWeights, s uop.Shape) ([]*uop.UOp, error) {
 			hc, err := a.states(s)
 			if err != nil {
@@ -491,9 +491,9 @@ h = sigmoid(o) * tanh(c). weight_ih is (4 * hidden_size, input_size), weight_hh 
 
 func gruCell() Class {
 	return recurrentCell("GRUCell", 3, `One step of a gated recurrent unit (Cho et al., arXiv:1406.1078).
-The reset gate acts on the product, as in PyTorch. The thirds of p = x @ weight_ih.T + bias_ih and q = h @ weight_hh.T + bias_hh give r = sigmoid(p1 + q1), z = sigmoid(p2 + q2),
-n = tanh(p3 + r * q3) and h = (1 - z) * n + z * h. weight_ih is (3 * hidden_size, input_size), weight_hh (3 * hidden_size, hidden_size).
-Weights are initialised uniform in ±1/sqrt(hidden_size), biases at 0.`, "h", "h tensor?",
+The reset gate r acts on the product q3, as in PyTorch. The thirds of p = x @ weight_ih.T + bias_ih and q = h @ weight_hh.T + bias_hh give
+r = sigmoid(p1 + q1), z = sigmoid(p2 + q2), n = tanh(p3 + r * q3) and h = (1 - z) * n + z * h. weight_ih is (3 * hidden_size, input_size),
+weight_hh (3 * hidden_size, hidden_size). Weights are initialised uniform in ±1/sqrt(hidden_size), biases at 0.`, "h", "h tensor?",
 		"h, (…, hidden_size), after an input of shape (…, input_size).\nh is zeros unless given.",
 		func(a *Args, w tensor.RecurrentWeights, s uop.Shape) ([]*uop.UOp, error) {
 			h, err := a.states(s)
@@ -561,15 +561,15 @@ func (c *Class) IsSequence() bool { return c.Name == "LSTM" || c.Name == "GRU" }
 func lstm() Class {
 	return sequence("LSTM", 4, "Layers of long short-term memory", "h c", "hc tensors?", `The outputs of all steps, and h and c after the last one.
 x is (T, N, input_size), or (N, T, input_size) with batch_first, and the outputs have its order, with hidden_size (twice that if
-bidirectional) in the last axis. h and c are (num_layers, N, hidden_size), with twice as many layers, forwards and backwards in turn, if
-bidirectional; hc are those before, zeros if there are none.`)
+bidirectional) in the last axis. h and c are (num_layers, N, hidden_size), or (2 * num_layers, N, hidden_size) if bidirectional: forwards and
+backwards of each layer in turn. hc are the initial h and c, zeros unless given.`)
 }
 
 func gru() Class {
 	return sequence("GRU", 3, "Layers of gated recurrent units", "h", "h tensor?", `The outputs of all steps, and h after the last one.
 x is (T, N, input_size), or (N, T, input_size) with batch_first, and the outputs have its order, with hidden_size (twice that if
-bidirectional) in the last axis. h is (num_layers, N, hidden_size), with twice as many layers, forwards and backwards in turn, if
-bidirectional; the argument is that before, zeros unless given.`)
+bidirectional) in the last axis. h is (num_layers, N, hidden_size), or (2 * num_layers, N, hidden_size) if bidirectional: forwards and
+backwards of each layer in turn. The argument h is the initial state, zeros unless given.`)
 }
 
 func (a *Args) ways() int {

@@ -12,9 +12,10 @@ import (
 
 const numpyDoc = `Functions of arrays, as numpy and the array API standard have them.
 
-Types are promoted as the standard says; numbers take the type of the array beside them. Integers give float32 where the result is no integer, and
-sums of short integers have 32 bits. Positions are int32. Functions whose result has a size that depends on values compute at once, unless size says
-how many elements there are: then those that are missing are fill_value. Results are new arrays: there is no argument out, as in JAX.`
+Types are promoted as the standard says; numbers take the type of the array they are combined with. Integers give float32 where the result is not an
+integer, and sums of integers of 8 and 16 bits have 32 bits. Indices are int32. Functions whose result has a size that depends on values compute at
+once, unless size gives the number of elements: then missing elements are filled with fill_value. Results are new arrays: as in JAX, there is no
+argument out.`
 
 // inNumpy is a function of numpy of an array x.
 func inNumpy(name, params, doc string, build func(a *Args) (*uop.UOp, error)) Op {
@@ -368,7 +369,7 @@ func (a *Args) notInPlace() error {
 
 const (
 	modes  = "mode text = raise {raise clip wrap}"
-	byMode = "\nmode \"clip\" moves indices out of range to the edge, \"wrap\" counts them anew from 0."
+	byMode = "\nmode \"clip\" clamps indices out of bounds, \"wrap\" takes them modulo the size."
 )
 
 // within are positions along an axis by mode: those out of range are errors where they are in memory.
@@ -461,7 +462,7 @@ var numpyOps = sync.OnceValue(func() []Op {
 		bitwise_right_shift=rshift`)), twoOf("less=lt less_equal=le greater=gt greater_equal=ge equal=eq not_equal=ne"),
 		ofOneTypes(twoOf("logaddexp atan2 hypot floor_divide=floordiv remainder=mod fmod")),
 		[]Op{
-			inNumpy("angle", "deg bool = false", described("angle").Doc+"\nIn degrees with deg.", func(a *Args) (*uop.UOp, error) {
+			inNumpy("angle", "deg bool = false", described("angle").Doc+"\nWith deg it is in degrees.", func(a *Args) (*uop.UOp, error) {
 				r, err := tensor.Angle(a.X)
 				if err == nil && a.bool("deg") {
 					r, err = scaled(r, 180/math.Pi)
@@ -469,10 +470,10 @@ var numpyOps = sync.OnceValue(func() []Op {
 				return r, err
 			}),
 			whole("ceil", "ceil"), whole("floor", "floor"), whole("trunc", "trunc"),
-			inNumpy("round", "decimals int = 0", "x rounded to so many decimals, halves to the even number.\nNegative decimals round to tens, hundreds and so on.", func(a *Args) (*uop.UOp, error) {
+			inNumpy("round", "decimals int = 0", "x rounded to the given number of decimals, ties to even.\nNegative decimals round to tens, hundreds and so on.", func(a *Args) (*uop.UOp, error) {
 				return tensor.RoundTo(a.X, a.int("decimals"))
 			}),
-			numpy1("rint", "x rounded to the nearest integer, halves to the even one, as floating point numbers.", func(x *uop.UOp) (*uop.UOp, error) {
+			numpy1("rint", "x rounded to the nearest integer, ties to even, as floating point numbers.", func(x *uop.UOp) (*uop.UOp, error) {
 				x, err := tensor.Cast(x, uop.LeastUpperFloat(x.DType))
 				if err != nil {
 					return nil, err
@@ -500,7 +501,7 @@ var numpyOps = sync.OnceValue(func() []Op {
 				return tensor.CopySign(x, y)
 			}),
 			ofNumber(numpy1("positive", "The array itself.", func(x *uop.UOp) (*uop.UOp, error) { return x, nil })),
-			numpy1("signbit", "Whether numbers are negative: true of -0, too.", tensor.SignBit),
+			numpy1("signbit", "Whether the sign bit is set: true for negative numbers and -0.", tensor.SignBit),
 			numpy1("cbrt", "The cube root, of negative numbers too.", tensor.CubeRoot),
 			numpy1("deg2rad", "Degrees as radians.", func(x *uop.UOp) (*uop.UOp, error) { return scaled(x, math.Pi/180) }),
 			numpy1("rad2deg", "Radians as degrees.", func(x *uop.UOp) (*uop.UOp, error) { return scaled(x, 180/math.Pi) }),
@@ -508,18 +509,18 @@ var numpyOps = sync.OnceValue(func() []Op {
 			numpy1("i0", "The modified Bessel function of the first kind and order 0.", tensor.I0),
 			numpy1("isposinf", "Whether elements are infinity: bool.", func(x *uop.UOp) (*uop.UOp, error) { return equals(x, math.Inf(1)) }),
 			numpy1("isneginf", "Whether elements are -infinity: bool.", func(x *uop.UOp) (*uop.UOp, error) { return equals(x, math.Inf(-1)) }),
-			numpy1("bitwise_count", "The number of ones in the bits of |x|, uint8.", tensor.BitCount),
-			inNumpy("nan_to_num", "copy bool = true, nan float = 0, posinf float?, neginf float?", "The array with numbers for NaN and infinities.\nInfinities become the greatest numbers of the type unless given. It is a new array, whatever copy is.", func(a *Args) (*uop.UOp, error) {
+			numpy1("bitwise_count", "The number of 1 bits of |x|, uint8.", tensor.BitCount),
+			inNumpy("nan_to_num", "copy bool = true, nan float = 0, posinf float?, neginf float?", "The array with NaN replaced by nan, infinity by posinf and -infinity by neginf.\nposinf and neginf are the greatest and the least finite number of the type unless given. The result is a new array, whatever copy is.", func(a *Args) (*uop.UOp, error) {
 				return tensor.NaNToNum(a.X, a.float("nan"), a.optional("posinf"), a.optional("neginf"))
 			}),
 			severalInNumpy("fraction whole", "modf", "", "The fractional and the whole part, both with the sign of x.", func(a *Args) ([]*uop.UOp, error) { return pair(tensor.SplitWhole(a.X)) }),
-			severalInNumpy("mantissa exponent", "frexp", "", "m with 1/2 <= |m| < 1 and an integer e with x = m 2^e.", func(a *Args) ([]*uop.UOp, error) { return pair(tensor.FRexp(a.X)) }),
+			severalInNumpy("mantissa exponent", "frexp", "", "The mantissa m, 1/2 <= |m| < 1, and the integer exponent e with x = m 2^e.", func(a *Args) ([]*uop.UOp, error) { return pair(tensor.FRexp(a.X)) }),
 			besideY("ldexp", "x 2^y for integers y.", tensor.LdExp),
-			logical("logical_and", "Whether both are not 0: bool.", tensor.BitAnd),
-			logical("logical_or", "Whether one is not 0: bool.", tensor.BitOr),
-			logical("logical_xor", "Whether one and only one is not 0: bool.", tensor.BitXor),
-			numpy2("nextafter", "The next number of the type after x towards y.", tensor.NextAfter),
-			numpy1("spacing", "The distance to the next number of the type, away from 0.", tensor.Spacing),
+			logical("logical_and", "Whether both x and y are not 0: bool.", tensor.BitAnd),
+			logical("logical_or", "Whether x or y is not 0: bool.", tensor.BitOr),
+			logical("logical_xor", "Whether exactly one of x and y is not 0: bool.", tensor.BitXor),
+			numpy2("nextafter", "The next representable number after x towards y.", tensor.NextAfter),
+			numpy1("spacing", "The distance to the next representable number, away from 0.", tensor.Spacing),
 			numpy1("iscomplex", "Whether the imaginary part is not 0: bool.", hasImaginary),
 			numpy1("isreal", "Whether the imaginary part is 0: bool.", func(x *uop.UOp) (*uop.UOp, error) {
 				x, err := hasImaginary(x)
@@ -530,8 +531,8 @@ var numpyOps = sync.OnceValue(func() []Op {
 			}),
 			numpy2("gcd", "The greatest common divisor of integers.", tensor.GCD),
 			numpy2("lcm", "The least common multiple of integers.", tensor.LCM),
-			numpy2("fmax", "The greater of x and y.\nWhere one is NaN it is the other.", tensor.FMax),
-			numpy2("fmin", "The lesser of x and y.\nWhere one is NaN it is the other.", tensor.FMin),
+			numpy2("fmax", "The greater of x and y.\nWhere one is NaN, the result is the other.", tensor.FMax),
+			numpy2("fmin", "The lesser of x and y.\nWhere one is NaN, the result is the other.", tensor.FMin),
 			numpy2("heaviside", "0 where x is negative, 1 where it is positive, and y where it is 0.", tensor.Heaviside),
 			numpy2("logaddexp2", "log2(2^x + 2^y), without overflow.", tensor.LogAddExp2),
 			numpy2("float_power", "x to the power of y, in a floating type.", func(x, y *uop.UOp) (*uop.UOp, error) {
@@ -553,7 +554,7 @@ var numpyOps = sync.OnceValue(func() []Op {
 				r, err := tensor.Mod(x, y)
 				return []*uop.UOp{q, r}, err
 			})),
-			borrowed("isclose", "isclose", "b operand, rtol float = 1e-05, atol float = 1e-08, equal_nan bool = false", "other rtol atol equal_nan"),
+			documented("Whether |a - b| <= atol + rtol * |b|: bool; with equal_nan NaN is close to NaN.", borrowed("isclose", "isclose", "b operand, rtol float = 1e-05, atol float = 1e-08, equal_nan bool = false", "other rtol atol equal_nan")),
 			inNumpy("array_equal", "a2 tensor, equal_nan bool = false", "Whether shapes and elements are equal: bool.", func(a *Args) (*uop.UOp, error) {
 				return tensor.AllEqual(a.X, a.tensor("a2"), a.bool("equal_nan"))
 			}),
@@ -578,30 +579,30 @@ var numpyOps = sync.OnceValue(func() []Op {
 		numpyReductions(),
 		// Sorting, searching, sets
 		[]Op{
-			inNumpy("sort", "axis int = -1, kind text?, descending bool = false, stable bool = true", "The elements in order along an axis. NaN is the greatest number.\nComplex numbers are sorted by their real, then by their imaginary parts. All kinds are stable.", func(a *Args) (*uop.UOp, error) {
+			inNumpy("sort", "axis int = -1, kind text?, descending bool = false, stable bool = true", "The elements sorted along an axis. NaN is the greatest number.\nComplex numbers are sorted by their real, then by their imaginary parts. All kinds are stable.", func(a *Args) (*uop.UOp, error) {
 				values, _, err := tensor.Sort(a.X, a.axis("axis"), a.bool("descending"))
 				return values, err
 			}),
-			inNumpy("argsort", "axis int = -1, kind text?, descending bool = false, stable bool = true", "The positions of the elements in order along an axis, int32.\nEqual elements keep their order, whatever kind is.", func(a *Args) (*uop.UOp, error) {
+			inNumpy("argsort", "axis int = -1, kind text?, descending bool = false, stable bool = true", "The indices, int32, that sort the array along an axis.\nEqual elements keep their order, whatever kind is.", func(a *Args) (*uop.UOp, error) {
 				_, at, err := tensor.Sort(a.X, a.axis("axis"), a.bool("descending"))
 				return at, err
 			}),
-			joiner("numpy.lexsort", "axis int = -1", "The positions that sort by the last of several arrays, then by the one before, and so on.", func(a *Args) (*uop.UOp, error) { return tensor.LexOrder(a.Xs, a.axis("axis")) }),
-			inNumpy("partition", "kth axes, axis int = -1, kind text?", "The elements along an axis, lesser ones before those at kth: sorted.", func(a *Args) (*uop.UOp, error) {
+			joiner("numpy.lexsort", "axis int = -1", "The indices that sort by several keys: by the last one, ties by the one before, and so on.", func(a *Args) (*uop.UOp, error) { return tensor.LexOrder(a.Xs, a.axis("axis")) }),
+			inNumpy("partition", "kth axes, axis int = -1, kind text?", "The elements partitioned at the indices kth along an axis; here they are fully sorted.", func(a *Args) (*uop.UOp, error) {
 				if err := a.kth(); err != nil {
 					return nil, err
 				}
 				values, _, err := tensor.Sort(a.X, a.axis("axis"), false)
 				return values, err
 			}),
-			inNumpy("argpartition", "kth axes, axis int = -1, kind text?", "The positions of the elements of partition.", func(a *Args) (*uop.UOp, error) {
+			inNumpy("argpartition", "kth axes, axis int = -1, kind text?", "The indices of the elements of partition.", func(a *Args) (*uop.UOp, error) {
 				if err := a.kth(); err != nil {
 					return nil, err
 				}
 				_, at, err := tensor.Sort(a.X, a.axis("axis"), false)
 				return at, err
 			}),
-			inNumpy("searchsorted", "v tensor, side text = left {left right}, sorter tensor?", "The positions, int32, at which the values v keep the vector a sorted.\nEqual elements come behind them, or before with \"right\". sorter are the positions that sort a.", func(a *Args) (*uop.UOp, error) {
+			inNumpy("searchsorted", "v tensor, side text = left {left right}, sorter tensor?", "The indices, int32, where v would be inserted into the vector a to keep it sorted.\nAn index is that of the first equal element, or with side \"right\" the one behind the last. sorter are the indices that sort a.", func(a *Args) (*uop.UOp, error) {
 				x := a.X
 				if s := a.tensor("sorter"); s != nil {
 					var err error
@@ -611,10 +612,10 @@ var numpyOps = sync.OnceValue(func() []Op {
 				}
 				return tensor.SearchSorted(x, a.tensor("v"), a.text("side") == "right")
 			}),
-			inNumpy("digitize", "bins tensor, right bool = false", "The number of the bin of each element, for ascending or descending edges.\nWith right the upper edge belongs to a bin.", func(a *Args) (*uop.UOp, error) {
+			inNumpy("digitize", "bins tensor, right bool = false", "The number of the bin of each element; bins are the edges, ascending or descending.\nA bin includes its lower edge, or with right its upper edge.", func(a *Args) (*uop.UOp, error) {
 				return tensor.Digitize(a.X, a.tensor("bins"), a.bool("right"))
 			}),
-			inNumpy("bincount", "weights tensor?, minlength int = 0 [0,], length int? [0,]", "The number of elements equal to 0, 1, …, or the sum of their weights.\nlength is that of the result, otherwise the greatest element + 1.", func(a *Args) (*uop.UOp, error) {
+			inNumpy("bincount", "weights tensor?, minlength int = 0 [0,], length int? [0,]", "The number of elements equal to 0, 1, …, or the sum of their weights.\nlength is the length of the result, by default the greatest element + 1, at least minlength.", func(a *Args) (*uop.UOp, error) {
 				if s := a.X.Shape(); len(s) != 1 {
 					return nil, bad("x", "has shape %s, expected a vector", s)
 				}
@@ -630,15 +631,15 @@ var numpyOps = sync.OnceValue(func() []Op {
 				}
 				return r[0], nil
 			}),
-			severalInNumpy("counts edges", "histogram", "bins operand = 10, range floats?, density bool = false, weights tensor?", `The number of elements between edges, and the edges.
-bins is the number of intervals of one width over range, the least to the greatest element unless given, or a tensor of edges. With density the
-counts are divided by their sum and the width of the interval.`, func(a *Args) ([]*uop.UOp, error) { return a.histogram() }),
-			inNumpy("histogram_bin_edges", "bins operand = 10, range floats?, weights tensor?", "The edges of histogram.", func(a *Args) (*uop.UOp, error) {
+			severalInNumpy("counts edges", "histogram", "bins operand = 10, range floats?, density bool = false, weights tensor?", `The number of elements in each bin, and the edges of the bins.
+bins is the number of bins of equal width over range, by default from the least to the greatest element, or a tensor of edges. With density the
+counts are divided by their sum and the width of the bin.`, func(a *Args) ([]*uop.UOp, error) { return a.histogram() }),
+			inNumpy("histogram_bin_edges", "bins operand = 10, range floats?, weights tensor?", "The edges of the bins of histogram.", func(a *Args) (*uop.UOp, error) {
 				_, edges, err := a.bins()
 				return edges, err
 			}),
-			severalInNumpy("values indices inverse_indices counts", "unique_all", bySize+joinsNaN+", axis int?", "The distinct elements, or slices along an axis, in ascending order.\nAlso where each is first in the flattened array, the position of each element in them, and how often each is there. NaN is equal to none unless equal_nan.", func(a *Args) ([]*uop.UOp, error) { return a.uniqueSlices() }),
-			inNumpy("unique_values", bySize+joinsNaN, "The distinct elements in ascending order. NaN is equal to none unless equal_nan.", func(a *Args) (*uop.UOp, error) {
+			severalInNumpy("values indices inverse_indices counts", "unique_all", bySize+joinsNaN+", axis int?", "The distinct elements, or slices along an axis, in ascending order, with indices and counts.\nindices are those of first occurrences in the flattened array or along the axis, inverse_indices are the index of each element, or slice, of the array\namong the distinct ones, counts the numbers of occurrences. Each NaN is distinct unless equal_nan.", func(a *Args) ([]*uop.UOp, error) { return a.uniqueSlices() }),
+			inNumpy("unique_values", bySize+joinsNaN, "The distinct elements in ascending order. Each NaN is distinct unless equal_nan.", func(a *Args) (*uop.UOp, error) {
 				return a.distinct(a.X, a.bool("equal_nan"))
 			}),
 			inNumpy("union1d", "ar2 tensor, "+bySize, "The distinct elements of both arrays in ascending order.", func(a *Args) (*uop.UOp, error) {
@@ -649,8 +650,8 @@ counts are divided by their sum and the width of the interval.`, func(a *Args) (
 				return a.distinct(x, true)
 			}),
 			set("intersect1d", "The distinct elements that are in both arrays, in ascending order.", true),
-			set("setdiff1d", "The distinct elements that are not in ar2, in ascending order.\nWith assume_unique all elements that are not, in their order.", false),
-			inNumpy("setxor1d", ofSets, "The distinct elements that are in one of the arrays only, in ascending order.", func(a *Args) (*uop.UOp, error) {
+			set("setdiff1d", "The distinct elements that are not in ar2, in ascending order.\nWith assume_unique all elements that are not in ar2, in their order.", false),
+			inNumpy("setxor1d", ofSets, "The distinct elements that are in exactly one of the arrays, in ascending order.", func(a *Args) (*uop.UOp, error) {
 				all, err := a.joinedWith("ar2")
 				if err != nil {
 					return nil, err
@@ -671,9 +672,9 @@ counts are divided by their sum and the width of the interval.`, func(a *Args) (
 					return tensor.LogicalNot(both) // NaN is in none
 				})
 			}),
-			inNumpy("isin", "test_elements tensor, assume_unique bool = false, invert bool = false", "Whether each element is one of test_elements: bool; with invert, whether it is none.", func(a *Args) (*uop.UOp, error) { return a.member(a.X, a.tensor("test_elements"), a.bool("invert")) }),
-			severalInNumpy("", "nonzero", bySize, "The positions of the elements that are not 0, one vector for each axis, int32.", func(a *Args) ([]*uop.UOp, error) { return a.trues(a.X) }),
-			inNumpy("argwhere", bySize, "The positions of the elements that are not 0, one element a row, int32.", func(a *Args) (*uop.UOp, error) {
+			inNumpy("isin", "test_elements tensor, assume_unique bool = false, invert bool = false", "Whether each element is one of test_elements: bool; with invert, whether it is not.", func(a *Args) (*uop.UOp, error) { return a.member(a.X, a.tensor("test_elements"), a.bool("invert")) }),
+			severalInNumpy("", "nonzero", bySize, "The indices of the elements that are not 0, one vector for each axis, int32.", func(a *Args) ([]*uop.UOp, error) { return a.trues(a.X) }),
+			inNumpy("argwhere", bySize, "The indices of the elements that are not 0, one row for each element, int32.", func(a *Args) (*uop.UOp, error) {
 				if len(a.X.Shape()) == 0 {
 					n, err := a.sized(a.X)
 					if err != nil {
@@ -687,7 +688,7 @@ counts are divided by their sum and the width of the interval.`, func(a *Args) (
 				}
 				return tensor.Stack(r, -1)
 			}),
-			inNumpy("flatnonzero", bySize, "The positions of the elements of the flattened array that are not 0, int32.", func(a *Args) (*uop.UOp, error) {
+			inNumpy("flatnonzero", bySize, "The indices of the elements of the flattened array that are not 0, int32.", func(a *Args) (*uop.UOp, error) {
 				x, err := flat(a.X)
 				if err != nil {
 					return nil, err
@@ -708,7 +709,7 @@ counts are divided by their sum and the width of the interval.`, func(a *Args) (
 		},
 		// Indexing
 		[]Op{
-			inNumpy("take", "indices tensor, axis int?, mode text = raise {raise clip wrap fill}, fill_value number?", "The elements at indices along an axis, or of the flattened array.\nNegative ones count from the end. The axis becomes those of indices."+gives0+byMode+" With \"fill\" they give fill_value:\nNaN, the least integer of a signed and the greatest one of another type, or true unless given.", func(a *Args) (*uop.UOp, error) {
+			inNumpy("take", "indices tensor, axis int?, mode text = raise {raise clip wrap fill}, fill_value number?", "The elements at indices along an axis, or of the flattened array.\nNegative indices count from the end. The axes of indices take the place of the axis."+gives0+byMode+" With \"fill\" they give fill_value,\nby default NaN, the least integer of a signed type, the greatest of an unsigned type, or true.", func(a *Args) (*uop.UOp, error) {
 				x, axis, err := a.flatUnless("axis")
 				if err != nil {
 					return nil, err
@@ -722,13 +723,13 @@ counts are divided by their sum and the width of the interval.`, func(a *Args) (
 				}
 				return tensor.TakeAxes(x, at, axis)
 			}),
-			inNumpy("take_along_axis", "indices tensor, axis int = -1", "The element at the index in each place along an axis.\nNegative ones count from the end; other axes broadcast."+gives0, func(a *Args) (*uop.UOp, error) {
+			inNumpy("take_along_axis", "indices tensor, axis int = -1", "For each element of indices, the element of the array at that index along an axis.\nNegative indices count from the end; other axes broadcast."+gives0, func(a *Args) (*uop.UOp, error) {
 				if err := a.Elements.positions("indices", a.tensor("indices"), a.X, a.axis("axis"), true); err != nil {
 					return nil, err
 				}
 				return tensor.TakeAlong(a.X, a.tensor("indices"), a.axis("axis"))
 			}),
-			inNumpy("put_along_axis", "indices tensor, values operand, axis int"+notInPlace, "The array with values in the places that take_along_axis takes."+doesNothing, func(a *Args) (*uop.UOp, error) {
+			inNumpy("put_along_axis", "indices tensor, values operand, axis int"+notInPlace, "The array with values written to the elements that take_along_axis reads."+doesNothing, func(a *Args) (*uop.UOp, error) {
 				if err := a.notInPlace(); err != nil {
 					return nil, err
 				}
@@ -741,7 +742,7 @@ counts are divided by their sum and the width of the interval.`, func(a *Args) (
 				}
 				return tensor.PutAlong(a.X, a.tensor("indices"), v, a.axis("axis"))
 			}),
-			inNumpy("put", "ind tensor, v operand, "+modes+notInPlace, "The array with the values v at the positions ind of the flattened array, repeated as needed."+doesNothing+byMode, func(a *Args) (*uop.UOp, error) {
+			inNumpy("put", "ind tensor, v operand, "+modes+notInPlace, "The array with v, repeated as needed, written at the indices ind of the flattened array."+doesNothing+byMode, func(a *Args) (*uop.UOp, error) {
 				if err := a.notInPlace(); err != nil {
 					return nil, err
 				}
@@ -759,15 +760,15 @@ counts are divided by their sum and the width of the interval.`, func(a *Args) (
 				}
 				return tensor.Put(a.X, at, v)
 			}),
-			severalInNumpy("", "unravel_index", "shape shape", "The positions along the axes of a shape, a tensor for each, of places in row-major order.\nNegative ones count from the end.", func(a *Args) ([]*uop.UOp, error) {
+			severalInNumpy("", "unravel_index", "shape shape", "The indices along each axis of a shape, one tensor for each, of row-major flat indices.\nNegative flat indices count from the end.", func(a *Args) ([]*uop.UOp, error) {
 				n := a.shape("shape").MaxNumel()
 				if wrong, found := a.Elements.outside(a.X, -n, n-1); found {
 					return nil, bad("indices", "%d is out of bounds for a shape of %d elements", wrong, n)
 				}
 				return tensor.AlongAxes(a.X, a.shape("shape"))
 			}),
-			joiner("numpy.ravel_multi_index", "dims ints [0,], mode text = raise {raise clip wrap}", `The positions in the row-major order of a shape, of a tensor of positions along each axis.
-Those outside are errors where they are in memory, moved to the edge with "clip", and counted anew from 0 with "wrap".`, func(a *Args) (*uop.UOp, error) {
+			joiner("numpy.ravel_multi_index", "dims ints [0,], mode text = raise {raise clip wrap}", `The row-major flat indices, in an array of shape dims, of indices along each axis.
+Indices out of bounds are an error if they are already computed; mode "clip" clamps them, "wrap" takes them modulo the size.`, func(a *Args) (*uop.UOp, error) {
 				for i, x := range a.Xs {
 					if n := a.ints("dims"); a.text("mode") == "raise" && i < len(n) {
 						if wrong, found := a.Elements.outside(x, 0, n[i]-1); found {
@@ -777,22 +778,22 @@ Those outside are errors where they are in memory, moved to the edge with "clip"
 				}
 				return tensor.InRowMajorOrder(a.Xs, a.ints("dims"), a.text("mode"))
 			}),
-			severalInNumpy("rows columns", "tril_indices_from", "k int = 0", "The positions of the lower triangle of a matrix, up to its diagonal k, int32.", func(a *Args) ([]*uop.UOp, error) { return a.triangle(tensor.Tril) }),
-			severalInNumpy("rows columns", "triu_indices_from", "k int = 0", "The positions of the upper triangle of a matrix, from its diagonal k on, int32.", func(a *Args) ([]*uop.UOp, error) { return a.triangle(tensor.Triu) }),
-			inNumpy("fill_diagonal", "val operand, wrap bool = false"+notInPlace, "The array with val on its diagonal: the elements with one index along all axes.\nWith wrap, the diagonal of a tall matrix begins anew below it.", func(a *Args) (*uop.UOp, error) {
+			severalInNumpy("rows columns", "tril_indices_from", "k int = 0", "The row and column indices of the lower triangle of a matrix, up to diagonal k, int32.", func(a *Args) ([]*uop.UOp, error) { return a.triangle(tensor.Tril) }),
+			severalInNumpy("rows columns", "triu_indices_from", "k int = 0", "The row and column indices of the upper triangle of a matrix, from diagonal k on, int32.", func(a *Args) ([]*uop.UOp, error) { return a.triangle(tensor.Triu) }),
+			inNumpy("fill_diagonal", "val operand, wrap bool = false"+notInPlace, "The array with val on its main diagonal: the elements whose indices along all axes are equal.\nWith wrap, the diagonal of a tall matrix starts again below its end.", func(a *Args) (*uop.UOp, error) {
 				if err := a.notInPlace(); err != nil {
 					return nil, err
 				}
 				return tensor.FillDiagonal(a.X, a.at("val"), a.bool("wrap"))
 			}),
-			inNumpy("delete", "obj axes, axis int?", "The array without the elements at positions along an axis, or of the flattened array.", func(a *Args) (*uop.UOp, error) {
+			inNumpy("delete", "obj axes, axis int?", "The array without the elements at the indices obj along an axis.\nWithout axis the array is flattened.", func(a *Args) (*uop.UOp, error) {
 				x, axis, err := a.flatUnless("axis")
 				if err != nil {
 					return nil, err
 				}
 				return tensor.Deleted(x, a.ints("obj"), axis)
 			}),
-			inNumpy("insert", "obj axes, values operand, axis int?", "The array with values in front of positions along an axis, or of the flattened array.", func(a *Args) (*uop.UOp, error) {
+			inNumpy("insert", "obj axes, values operand, axis int?", "The array with values inserted in front of the indices obj along an axis.\nWithout axis the array is flattened.", func(a *Args) (*uop.UOp, error) {
 				x, axis, err := a.flatUnless("axis")
 				if err != nil {
 					return nil, err

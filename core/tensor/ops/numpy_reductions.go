@@ -16,8 +16,9 @@ const (
 	masked       = ", where tensor?"
 	fromInitial  = ", initial number?" + masked
 	spreadParams = "axis axes?, dtype dtype?, ddof float?, keepdims bool = false" + masked + ", mean tensor?, correction float = 0"
-	overMask     = "\nwhere, of a shape that broadcasts, marks the elements that count."
-	overInitial  = "\ninitial is one more element, where, of a shape that broadcasts, marks those that count."
+	ofFlattened  = "\nWithout axis the array is flattened. With include_initial the result begins with the neutral element, 0 or 1."
+	overMask     = "\nwhere is a mask, of a shape that broadcasts, of the elements to include."
+	overInitial  = "\ninitial is a further element; where is a mask, of a shape that broadcasts, of the elements to include."
 )
 
 func reducing(name, doc string, f reduction) Op { return inNumpy(name, overAxes, doc, reduced(f)) }
@@ -258,9 +259,9 @@ func quantiles(name, doc string, scale float64, skipNaN bool) Op {
 	const methods = "method text = linear {linear lower higher midpoint nearest inverted_cdf averaged_inverted_cdf closest_observation " +
 		"interpolated_inverted_cdf hazen weibull median_unbiased normal_unbiased}"
 	return inNumpy(name, "q operand, axis axes?, "+methods+", keepdims bool = false, weights tensor?", doc+`
-q has values from 0 to `+number(scale)+`; its axes come first. method, one of NumPy's, says what lies between two elements.
-weights, in the shape of the array or along its axis, need the method "inverted_cdf": the result is the least element up to which they add up to the
-share q of their sum.`, func(a *Args) (*uop.UOp, error) {
+q has values from 0 to `+number(scale)+`; its axes come first in the result. method, one of NumPy's, says how to interpolate between two elements.
+weights, of the shape of the array or along its axis, need the method "inverted_cdf": the result is the least element at which the cumulative weight
+reaches the share q of the total.`, func(a *Args) (*uop.UOp, error) {
 		q := a.tensor("q")
 		if q == nil {
 			v := a.number("q").F()
@@ -356,7 +357,7 @@ func numpyReductions() []Op {
 			}
 			return tensor.Sum(a.X, a.axes("axis"), a.bool("keepdims"))
 		}, tensor.Add),
-		folding("prod", withType, "The product along axes, in dtype if given, of short integers in 32 bits.", always(uop.Int(1)), func(a *Args) (*uop.UOp, error) {
+		folding("prod", withType, "The product along axes, in dtype if given; integers of 8 and 16 bits give 32 bits.", always(uop.Int(1)), func(a *Args) (*uop.UOp, error) {
 			dt := a.dtype("dtype")
 			if dt == nil {
 				if dt = a.X.DType; !dt.IsFloat() {
@@ -367,18 +368,18 @@ func numpyReductions() []Op {
 		}, tensor.Mul),
 		folding("max", overAxes, described("max").Doc, noNeutral, reduced(tensor.Max), tensor.Maximum),
 		folding("min", overAxes, described("min").Doc, noNeutral, reduced(tensor.Min), tensor.Minimum),
-		moment("mean", withType+masked, "The mean along axes, of the elements in dtype if given; integers give float32.", reduced(tensor.Mean)),
+		moment("mean", withType+masked, "The mean along axes, of the elements converted to dtype if given; integers give float32.", reduced(tensor.Mean)),
 		truths("any", false, tensor.Any),
 		truths("all", true, tensor.All),
-		moment("var", spreadParams, "The variance along axes: the sum of squared deviations divided by count - correction.\nddof is another name of correction. mean is the mean, with the reduced axes of size 1, if it is known.", func(a *Args) (*uop.UOp, error) {
+		moment("var", spreadParams, "The variance along axes: the sum of squared deviations divided by count - correction.\nddof is another name of correction. mean is the mean, if it is already known, with size 1 along the reduced axes.", func(a *Args) (*uop.UOp, error) {
 			return tensor.Var(a.X, a.axes("axis"), a.bool("keepdims"), a.correction())
 		}),
 		moment("std", spreadParams, "The square root of the variance, with the same arguments.", func(a *Args) (*uop.UOp, error) {
 			return tensor.Std(a.X, a.axes("axis"), a.bool("keepdims"), a.correction())
 		}),
-		documented("The position of the greatest element along an axis, the first of several.\nUnless an axis is given, it is that in the flattened array.", borrowed("argmax", "argmax", "axis int?, keepdims bool = false", "axis keepdim")),
-		documented("The position of the least element along an axis, the first of several.\nUnless an axis is given, it is that in the flattened array.", borrowed("argmin", "argmin", "axis int?, keepdims bool = false", "axis keepdim")),
-		inNumpy("ptp", overAxes, "The greatest less the least element along axes.", func(a *Args) (*uop.UOp, error) {
+		documented("The index of the maximum along an axis; the first if there are several.\nWithout axis it is the index in the flattened array.", borrowed("argmax", "argmax", "axis int?, keepdims bool = false", "axis keepdim")),
+		documented("The index of the minimum along an axis; the first if there are several.\nWithout axis it is the index in the flattened array.", borrowed("argmin", "argmin", "axis int?, keepdims bool = false", "axis keepdim")),
+		inNumpy("ptp", overAxes, "The range of values along axes: the maximum minus the minimum.", func(a *Args) (*uop.UOp, error) {
 			x, axes, keep := a.X, a.axes("axis"), a.bool("keepdims")
 			if err := a.needElements(); err != nil {
 				return nil, err
@@ -413,13 +414,13 @@ func numpyReductions() []Op {
 		moment("nanmean", withType+masked, "The mean along axes of the elements that are not NaN.", nil),
 		moment("nanvar", spreadParams, "The variance along axes of the elements that are not NaN.\nThe arguments are those of var.", nil),
 		moment("nanstd", spreadParams, "The standard deviation along axes of the elements that are not NaN.\nThe arguments are those of var.", nil),
-		inNumpy("nanargmax", "axis int?, keepdims bool = false", "The position of the greatest element that is not NaN.", func(a *Args) (*uop.UOp, error) {
+		inNumpy("nanargmax", "axis int?, keepdims bool = false", "The index of the maximum along an axis, or in the flattened array, without NaN.", func(a *Args) (*uop.UOp, error) {
 			return a.alongOrFlatAs("keepdims", func(x *uop.UOp, axis int, keep bool) (*uop.UOp, error) { return tensor.NaNArg(x, false, axis, keep) })
 		}),
-		inNumpy("nanargmin", "axis int?, keepdims bool = false", "The position of the least element that is not NaN.", func(a *Args) (*uop.UOp, error) {
+		inNumpy("nanargmin", "axis int?, keepdims bool = false", "The index of the minimum along an axis, or in the flattened array, without NaN.", func(a *Args) (*uop.UOp, error) {
 			return a.alongOrFlatAs("keepdims", func(x *uop.UOp, axis int, keep bool) (*uop.UOp, error) { return tensor.NaNArg(x, true, axis, keep) })
 		}),
-		severalInNumpy("average sum_of_weights", "average", "axis axes?, weights tensor?, keepdims bool = false", "The mean along axes with weights, and the sum of the weights.", func(a *Args) ([]*uop.UOp, error) {
+		severalInNumpy("average sum_of_weights", "average", "axis axes?, weights tensor?, keepdims bool = false", "The weighted mean along axes, and the sum of the weights.", func(a *Args) ([]*uop.UOp, error) {
 			w := a.tensor("weights")
 			if w == nil {
 				one, err := tensor.Const(a.X.Graph(), uop.LeastUpperFloat(a.X.DType), uop.Int(1))
@@ -432,10 +433,11 @@ func numpyReductions() []Op {
 			}
 			return pair(tensor.Average(a.X, w, a.axes("axis"), a.bool("keepdims")))
 		}),
-		running("cumulative_sum", "The sums of all elements up to each one.", tensor.CumSum, 0, false), running("cumulative_prod", "The products of all elements up to each one.", tensor.CumProd, 1, false),
-		running("nancumsum", "The sums of all elements up to each one that are not NaN.", tensor.CumSum, 0, true), running("nancumprod", "The products of all elements up to each one that are not NaN.", tensor.CumProd, 1, true),
-		inNumpy("cov", "y tensor?, rowvar bool = true, bias bool = false, ddof float?, fweights tensor?, aweights tensor?, dtype dtype?", `The covariance matrix of variables, which are rows of m and y; columns without rowvar.
-The sums are divided by the number of observations - ddof: 1, or 0 with bias, unless given. fweights are numbers of observations, aweights weights.`, func(a *Args) (*uop.UOp, error) {
+		running("cumulative_sum", "The cumulative sum along an axis: element i is the sum of all elements up to i."+ofFlattened, tensor.CumSum, 0, false), running("cumulative_prod", "The cumulative product along an axis: element i is the product of all elements up to i."+ofFlattened, tensor.CumProd, 1, false),
+		running("nancumsum", "The cumulative sum along an axis, with NaN counted as 0."+ofFlattened, tensor.CumSum, 0, true), running("nancumprod", "The cumulative product along an axis, with NaN counted as 1."+ofFlattened, tensor.CumProd, 1, true),
+		inNumpy("cov", "y tensor?, rowvar bool = true, bias bool = false, ddof float?, fweights tensor?, aweights tensor?, dtype dtype?", `The covariance matrix of variables: the rows of m and y, or their columns without rowvar.
+The sums are divided by the number of observations - ddof; ddof is 1, or 0 with bias, unless given. fweights are the counts of observations, aweights
+their weights.`, func(a *Args) (*uop.UOp, error) {
 			if err := a.castX(); err != nil {
 				return nil, err
 			}
@@ -448,7 +450,7 @@ The sums are divided by the number of observations - ddof: 1, or 0 with bias, un
 			}
 			return tensor.Covariance(a.X, a.tensor("y"), a.bool("rowvar"), ddof, a.tensor("fweights"), a.tensor("aweights"))
 		}),
-		inNumpy("corrcoef", "y tensor?, rowvar bool = true, dtype dtype?", "The coefficients of correlation of variables, which are rows of x and y.", func(a *Args) (*uop.UOp, error) {
+		inNumpy("corrcoef", "y tensor?, rowvar bool = true, dtype dtype?", "The correlation coefficients of variables: the rows of x and y, or columns without rowvar.", func(a *Args) (*uop.UOp, error) {
 			if err := a.castX(); err != nil {
 				return nil, err
 			}
@@ -458,7 +460,7 @@ The sums are divided by the number of observations - ddof: 1, or 0 with bias, un
 			}
 			return tensor.Correlations(c)
 		}),
-		inNumpy("diff", "n int = 1 [0,], axis int = -1, prepend tensor?, append tensor?", "The n-th differences along an axis, with elements in front and behind.", func(a *Args) (*uop.UOp, error) {
+		inNumpy("diff", "n int = 1 [0,], axis int = -1, prepend tensor?, append tensor?", "The n-th differences along an axis, with prepend joined in front and append behind.", func(a *Args) (*uop.UOp, error) {
 			x := a.X
 			parts := []*uop.UOp{a.tensor("prepend"), x, a.tensor("append")}
 			parts = slices.DeleteFunc(parts, func(u *uop.UOp) bool { return u == nil })
@@ -482,7 +484,7 @@ The sums are divided by the number of observations - ddof: 1, or 0 with bias, un
 			}
 			return tensor.Differences(x, a.int("n"), a.axis("axis"))
 		}),
-		ofNumber(inNumpy("ediff1d", "to_end tensor?, to_begin tensor?", "The differences of neighbours in the flattened array, with elements in front and behind.", func(a *Args) (*uop.UOp, error) {
+		ofNumber(inNumpy("ediff1d", "to_end tensor?, to_begin tensor?", "The differences of neighbours in the flattened array, between to_begin and to_end.", func(a *Args) (*uop.UOp, error) {
 			x, err := flat(a.X)
 			if err == nil {
 				x, err = tensor.Differences(x, 1, 0)
@@ -502,8 +504,8 @@ The sums are divided by the number of observations - ddof: 1, or 0 with bias, un
 			}
 			return tensor.Cat(parts, 0)
 		})),
-		severalInNumpy("", "gradient", "spacing operand = 1, axis axes?, edge_order int = 1 {1 2}", `The derivatives along axes by differences, one array for each axis.
-spacing is the distance of elements, or their coordinates along the axis.`, func(a *Args) ([]*uop.UOp, error) {
+		severalInNumpy("", "gradient", "spacing operand = 1, axis axes?, edge_order int = 1 {1 2}", `The derivatives along axes by finite differences, one array for each axis.
+spacing is the distance between elements, or their coordinates along the axis.`, func(a *Args) ([]*uop.UOp, error) {
 			axes := a.axes("axis")
 			if axes == nil {
 				for i := range a.X.Shape() {
@@ -524,17 +526,17 @@ spacing is the distance of elements, or their coordinates along the axis.`, func
 			}
 			return all, nil
 		}),
-		inNumpy("trapezoid", "x operand = 1, axis int = -1", "The integral along an axis by the trapezoidal rule.\nx is the distance of elements or their coordinates.", func(a *Args) (*uop.UOp, error) {
+		inNumpy("trapezoid", "x operand = 1, axis int = -1", "The integral along an axis by the trapezoidal rule.\nx is the distance between elements, or their coordinates.", func(a *Args) (*uop.UOp, error) {
 			at, err := a.spacing("x")
 			if err != nil {
 				return nil, err
 			}
 			return tensor.Trapezoid(a.X, at, a.axis("axis"))
 		}),
-		inNumpy("unwrap", "discont float?, axis int = -1, period float = 6.283185307179586", "Angles with multiples of the period added, so that neighbours are near.\nOnly steps above discont, at least half the period, are changed.", func(a *Args) (*uop.UOp, error) {
+		inNumpy("unwrap", "discont float?, axis int = -1, period float = 6.283185307179586", "Angles along an axis with multiples of the period added, so that there are no jumps.\nA jump is a difference of neighbours above discont, which is at least half the period.", func(a *Args) (*uop.UOp, error) {
 			return tensor.Unwrap(a.X, a.optional("discont"), a.axis("axis"), a.float("period"))
 		}),
-		inNumpy("interp", "xp tensor, fp tensor, left float?, right float?, period float?", "The piecewise linear function through the points (xp, fp), for ascending xp.\nleft and right are its values outside, those at the ends unless given. With a period, points may be in any order, and there is no outside.", func(a *Args) (*uop.UOp, error) {
+		inNumpy("interp", "xp tensor, fp tensor, left float?, right float?, period float?", "The piecewise linear interpolation at x of the points (xp, fp), for ascending xp.\nleft and right are the values below and above all points, by default those of the end points. With a period x is periodic, and the points may be in\nany order.", func(a *Args) (*uop.UOp, error) {
 			if p := a.optional("period"); p != nil {
 				return tensor.InterpPeriodic(a.X, a.tensor("xp"), a.tensor("fp"), *p)
 			}

@@ -10,7 +10,7 @@ import (
 // numpyShapes are NumPy's functions of shapes.
 func numpyShapes() []Op {
 	return []Op{
-		inNumpy("permute_dims", "axes axes?", "The axes in another order, reversed unless given.", func(a *Args) (*uop.UOp, error) {
+		inNumpy("permute_dims", "axes axes?", "The array with permuted axes: axis i of the result is axis axes[i]; reversed unless given.", func(a *Args) (*uop.UOp, error) {
 			axes := a.axes("axes")
 			if axes == nil {
 				for i := len(a.X.Shape()) - 1; i >= 0; i-- {
@@ -19,10 +19,10 @@ func numpyShapes() []Op {
 			}
 			return tensor.Permute(a.X, axes...)
 		}),
-		inNumpy("moveaxis", "source axes, destination axes", "Axes moved to other places; the others keep their order.", func(a *Args) (*uop.UOp, error) {
+		inNumpy("moveaxis", "source axes, destination axes", "The array with axes moved from source to destination; the others keep their order.", func(a *Args) (*uop.UOp, error) {
 			return tensor.MoveAxes(a.X, a.axes("source"), a.axes("destination"))
 		}),
-		inNumpy("rollaxis", "axis int, start int = 0", "An axis moved in front of the axis start.", func(a *Args) (*uop.UOp, error) {
+		inNumpy("rollaxis", "axis int, start int = 0", "The array with an axis moved in front of the axis start.", func(a *Args) (*uop.UOp, error) {
 			n := len(a.X.Shape())
 			axis, start := a.axis("axis"), a.axis("start")
 			if axis < -n || axis >= n {
@@ -45,14 +45,14 @@ func numpyShapes() []Op {
 		inNumpy("resize", "new_shape shape", "The elements in row-major order in another shape, repeated or cut off as needed.", func(a *Args) (*uop.UOp, error) {
 			return tensor.Resized(a.X, a.shape("new_shape"))
 		}),
-		inNumpy("swapaxes", "axis1 int, axis2 int", "Two axes exchanged.", func(a *Args) (*uop.UOp, error) { return tensor.Transpose(a.X, a.axis("axis1"), a.axis("axis2")) }),
-		numpy1("matrix_transpose", "The last two axes exchanged.", func(x *uop.UOp) (*uop.UOp, error) {
+		inNumpy("swapaxes", "axis1 int, axis2 int", "The array with two axes swapped.", func(a *Args) (*uop.UOp, error) { return tensor.Transpose(a.X, a.axis("axis1"), a.axis("axis2")) }),
+		numpy1("matrix_transpose", "The array with its last two axes swapped.", func(x *uop.UOp) (*uop.UOp, error) {
 			if n := len(x.Shape()); n < 2 {
 				return nil, bad("x", "has %d dimensions, expected 2 or more", n)
 			}
 			return tensor.Transpose(x, -2, -1)
 		}),
-		inNumpy("flip", "axis axes?", "The order of elements along axes reversed, all axes unless given.", func(a *Args) (*uop.UOp, error) {
+		inNumpy("flip", "axis axes?", "The array with the order of elements along axes reversed, along all axes unless given.", func(a *Args) (*uop.UOp, error) {
 			axes := a.axes("axis")
 			if axes == nil {
 				for i := range a.X.Shape() {
@@ -61,7 +61,7 @@ func numpyShapes() []Op {
 			}
 			return tensor.Flip(a.X, axes...)
 		}),
-		inNumpy("rot90", "k int = 1, axes axes = 0 1", "The array turned by k quarters of a turn, from the first of two axes to the second.", func(a *Args) (*uop.UOp, error) {
+		inNumpy("rot90", "k int = 1, axes axes = 0 1", "The array rotated by k times 90 degrees from the first to the second of two axes.", func(a *Args) (*uop.UOp, error) {
 			return tensor.Rotated(a.X, a.int("k"), a.axes("axes"))
 		}),
 		inNumpy("roll", "shift ints, axis axes?", "Elements shifted along axes, cyclically; in the flattened array unless axes are given.", func(a *Args) (*uop.UOp, error) {
@@ -113,7 +113,7 @@ func numpyShapes() []Op {
 		}),
 		ofOneType(joiner("numpy.concat", "axis int = 0", "Arrays joined along an axis; flattened and joined without one.", func(a *Args) (*uop.UOp, error) { return tensor.Cat(a.Xs, a.axis("axis")) })),
 		ofOneType(joiner("numpy.stack", "axis int = 0", "Arrays of one shape joined along a new axis.", func(a *Args) (*uop.UOp, error) { return tensor.Stack(a.Xs, a.axis("axis")) })),
-		severalInNumpy("", "unstack", "axis int = 0", "The parts of an array along an axis, without it.", func(a *Args) ([]*uop.UOp, error) { return tensor.Unstack(a.X, a.axis("axis")) }),
+		severalInNumpy("", "unstack", "axis int = 0", "The slices of an array along an axis, each without that axis.", func(a *Args) ([]*uop.UOp, error) { return tensor.Unstack(a.X, a.axis("axis")) }),
 		inNumpy("tril", "k int = 0", "The lower triangle of the last two axes, 0 elsewhere.", func(a *Args) (*uop.UOp, error) { return tensor.Tril(a.X, a.int("k")) }),
 		inNumpy("triu", "k int = 0", "The upper triangle of the last two axes, 0 elsewhere.", func(a *Args) (*uop.UOp, error) { return tensor.Triu(a.X, a.int("k")) }),
 		inNumpy("diagonal", "offset int = 0, axis1 int = 0, axis2 int = 1", "The diagonal of two axes, as a new last axis.", func(a *Args) (*uop.UOp, error) {
@@ -137,14 +137,14 @@ func numpyShapes() []Op {
 			}
 			return tensor.DiagAt(x, a.int("k"))
 		}),
-		inNumpy("packbits", "axis int?, bitorder text = big {big little}", "The bits of elements that are not 0, eight to a byte along an axis, uint8.", func(a *Args) (*uop.UOp, error) {
+		inNumpy("packbits", "axis int?, bitorder text = big {big little}", "The elements along an axis packed as bits, 1 where they are not 0, eight to a byte, uint8.", func(a *Args) (*uop.UOp, error) {
 			x, axis, err := a.flatUnless("axis")
 			if err != nil {
 				return nil, err
 			}
 			return tensor.PackBits(x, axis, a.text("bitorder") == "little")
 		}),
-		inNumpy("unpackbits", "axis int?, count int?, bitorder text = big {big little}", "The bits of bytes along an axis, uint8: all, or the first count.\nA count below 0 leaves out so many at the end.", func(a *Args) (*uop.UOp, error) {
+		inNumpy("unpackbits", "axis int?, count int?, bitorder text = big {big little}", "The bits of the bytes along an axis, uint8: all, or the first count.\nA negative count leaves out that many at the end.", func(a *Args) (*uop.UOp, error) {
 			x, axis, err := a.flatUnless("axis")
 			if err != nil {
 				return nil, err

@@ -121,11 +121,11 @@ func (a *Args) softmax(f func(x *uop.UOp, axes ...int) (*uop.UOp, error)) (*uop.
 }
 
 var scans = []Op{
-	along("cumsum", "axis", "0", "The running sum along an axis.", tensor.CumSum),
-	along("cumprod", "axis", "0", "The running product along an axis.", tensor.CumProd),
-	along("logcumsumexp", "axis", "0", "log of the running sum of e^x along an axis, without overflow.", tensor.LogCumSumExp),
-	extreme("cummax", "The running maximum along an axis, and the index of its first occurrence.", tensor.CumMax),
-	extreme("cummin", "The running minimum along an axis, and the index of its first occurrence.", tensor.CumMin),
+	along("cumsum", "axis", "0", "The cumulative sum along an axis: element i is the sum of all elements up to i.", tensor.CumSum),
+	along("cumprod", "axis", "0", "The cumulative product along an axis: element i is the product of all elements up to i.", tensor.CumProd),
+	along("logcumsumexp", "axis", "0", "log(cumsum(e^x)) along an axis, without overflow.", tensor.LogCumSumExp),
+	extreme("cummax", "The cumulative maximum along an axis, and the index of its first occurrence.", tensor.CumMax),
+	extreme("cummin", "The cumulative minimum along an axis, and the index of its first occurrence.", tensor.CumMin),
 	several("values indices", "sort", "dim int = -1, descending bool = false", "The values sorted along an axis, and their indices in x.",
 		func(a *Args) ([]*uop.UOp, error) { return pair(tensor.Sort(a.X, a.axis("dim"), a.bool("descending"))) }),
 	method("argsort", "dim int = -1, descending bool = false", "The indices, int32, that sort x along an axis.", func(a *Args) (*uop.UOp, error) {
@@ -137,16 +137,16 @@ var scans = []Op{
 		func(a *Args) ([]*uop.UOp, error) {
 			return pair(tensor.TopK(a.X, a.int("k"), a.axis("dim"), a.bool("largest")))
 		}),
-	method("searchsorted", "values tensor, right bool = false", `The indices, int32, at which values keep the last axis of x sorted if they are inserted there.
-Equal elements come after the index, or before it with right. x is a vector, or has the shape of values except for the last axis. NaN counts as the
-greatest number.`, func(a *Args) (*uop.UOp, error) {
+	method("searchsorted", "values tensor, right bool = false", `The indices, int32, where inserting values keeps the last axis of x sorted.
+An index is that of the first equal element, or with right the one behind the last. x is a vector, or has the shape of values except for the last
+axis. NaN counts as the greatest number.`, func(a *Args) (*uop.UOp, error) {
 		return tensor.SearchSorted(a.X, a.tensor("values"), a.bool("right"))
 	}),
 	method("isin", "values tensor", "Whether each element is one of values: bool. NaN is equal to none.", func(a *Args) (*uop.UOp, error) {
 		return tensor.IsIn(a.X, a.tensor("values"))
 	}),
-	several("values inverse counts", "unique", "", `The distinct elements of the flattened tensor in ascending order, the index of each element in them, and their counts.
-All NaN are one element. The tensor is computed at once.`, func(a *Args) ([]*uop.UOp, error) {
+	several("values inverse counts", "unique", "", `The distinct elements of the flattened tensor in ascending order, the index of each element among them, and their counts.
+All NaN count as one element. The tensor is computed at once.`, func(a *Args) ([]*uop.UOp, error) {
 		order, err := a.computed(a.order())
 		if err != nil {
 			return nil, err

@@ -253,7 +253,8 @@ Of several values for one element the last is written; with reduce "add" or "mul
 		return tensor.ScatterReduce(a.X, a.axis("dim"), a.tensor("index"), src, mode, true)
 	}),
 	method("scatter_reduce", "dim int, index tensor, src operand, reduce text {sum prod mean amax amin}, include_self bool = true",
-		`scatter that combines all values for one element by reduce; with include_self also the element of x.`+doesNothing, func(a *Args) (*uop.UOp, error) {
+		`scatter with all values for one element combined by reduce.
+With include_self they are combined with the element of x, too.`+doesNothing, func(a *Args) (*uop.UOp, error) {
 			if err := a.positions("index", a.tensor("index"), a.axis("dim")); err != nil {
 				return nil, err
 			}
@@ -274,7 +275,7 @@ Of several values for one element the last is written; with reduce "add" or "mul
 		}
 		return tensor.MaskedSelect(a.X, a.tensor("mask"), n)
 	}),
-	method("nonzero", "", "The indices of the elements that are not 0, one element a row. The tensor is computed at once.", func(a *Args) (*uop.UOp, error) {
+	method("nonzero", "", "The indices of the elements that are not 0, one row for each element. The tensor is computed at once.", func(a *Args) (*uop.UOp, error) {
 		n, err := a.count(a.X)
 		if err != nil {
 			return nil, err

@@ -38,7 +38,7 @@ var specialOps = sync.OnceValue(func() []Op {
 	return []Op{
 		special1("gamma", "The gamma function.", tensor.Gamma),
 		special1("gammaln", "log|Gamma(x)|.", tensor.Lgamma),
-		special1("gammasgn", "The sign of the gamma function.\nIt is NaN where that has a pole below 0.", tensor.GammaSgn),
+		special1("gammasgn", "The sign of the gamma function.\nIt is NaN at the poles below 0.", tensor.GammaSgn),
 		special1("loggamma", "log|Gamma(x)|.", tensor.Lgamma),
 		special1("digamma", "The derivative of gammaln.", tensor.Digamma),
 		special1("psi", "The derivative of gammaln.", tensor.Digamma),
@@ -51,7 +51,7 @@ x must be positive unless n is 0.`, tensor.Polygamma),
 		special2("gammainc", "a", "x", `The regularised lower incomplete gamma function P(a, x), for a, x >= 0.
 The relative error in float64 is below 1e-12 for a up to 1e6; a small P is as accurate.`, tensor.GammaInc),
 		special2("gammaincc", "a", "x", `The regularised upper incomplete gamma function Q(a, x) = 1 - P(a, x).
-It is computed itself where x > a + 1, so a small Q is accurate there.`, tensor.GammaIncC),
+It is computed directly where x > a + 1, so a small Q is accurate there.`, tensor.GammaIncC),
 		special2("beta", "a", "b", "The beta function B(a, b) for positive a and b.", tensor.Beta),
 		special2("betaln", "a", "b", "log|B(a, b)|, the logarithm of the beta function.\nIt is accurate also for large arguments.", tensor.BetaLn),
 		inSpecial("betainc", "a", "b operand, x operand", `The regularised incomplete beta function I_x(a, b), for a, b > 0 and x in 0 to 1.
@@ -66,12 +66,12 @@ The relative error in float64 is below 1e-11 for a, b up to 1e3.`, func(a *Args)
 			}
 			return tensor.BetaInc(a.X, b, x)
 		}),
-		special2("zeta", "x", "q", "The zeta function of Hurwitz, the sum of (q+k)^-x for k from 0 on.\nIt is that of Riemann for q = 1. q must be positive.", tensor.Zeta),
+		special2("zeta", "x", "q", "The Hurwitz zeta function: the sum of (q+k)^-x over all k >= 0.\nFor q = 1 it is the Riemann zeta function. q must be positive.", tensor.Zeta),
 		special1("erf", "The error function.", tensor.Erf),
-		special1("erfc", "1 - erf(x), also where that is small.", tensor.Erfc),
+		special1("erfc", "1 - erf(x), accurate also where it is small.", tensor.Erfc),
 		special1("erfinv", "The inverse of erf.", tensor.Erfinv),
 		special1("ndtr", "The cumulative distribution function of the standard normal distribution.", tensor.Ndtr),
-		special1("log_ndtr", "The logarithm of ndtr, also where that is 0.", tensor.LogNdtr),
+		special1("log_ndtr", "The logarithm of ndtr, accurate also where ndtr underflows to 0.", tensor.LogNdtr),
 		special1("ndtri", "The inverse of ndtr.", tensor.Ndtri),
 		special1("expit", "1 / (1 + e^-x).", tensor.Sigmoid),
 		special1("logit", "log(x / (1-x)), the inverse of expit.", tensor.Logit),

@@ -60,22 +60,22 @@ var optimizers = []Class{
 	descent("LARS", "", "momentum float = 0.9 [0,], weight_decay float = 0.0001 [0,], ns_steps int = 0 [0,], ns_coefficients floats?, nesterov bool = false, classic bool = true, pre_wd bool = true, tcoef float = 0.001 [0,]",
 		`Layer-wise adaptive rate scaling (You, Gitman and Ginsburg, arXiv:1708.03888).
 The rate of a parameter p with the gradient g is lr * tcoef * |p| / (|g| + weight_decay * |p|), or lr if tcoef is 0. g += weight_decay * p;
-b = momentum * b + rate * g; p -= b. Unless classic, b = momentum * b + g and p -= rate * b. With nesterov momentum * b + g takes the place of b
-in the last step. With ns_coefficients the step is made orthogonal by ns_steps of the Newton-Schulz iteration. Without pre_wd
-the parameter itself shrinks by lr * weight_decay.`, tensor.LARSOptions{}),
+b = momentum * b + rate * g; p -= b. Unless classic, b = momentum * b + g and p -= rate * b. With nesterov, momentum * b + g takes the place of b
+in the last step. With ns_coefficients the step is orthogonalised by ns_steps of the Newton-Schulz iteration. Without pre_wd the weight decay is
+decoupled: p shrinks by lr * weight_decay * p.`, tensor.LARSOptions{}),
 	descent("SGD", "LARS", "momentum float = 0 [0,], weight_decay float = 0 [0,], nesterov bool = false, classic bool = false",
-		`Gradient descent: g += weight_decay * p, b = momentum * b + g, p -= lr * b.
+		`Stochastic gradient descent: g += weight_decay * p, b = momentum * b + g, p -= lr * b.
 With nesterov p -= lr * (g + momentum * b). With classic b = momentum * b + lr * g, p -= b.`, tensor.LARSOptions{}),
 	descent("Muon", "LARS", "momentum float = 0.95 [0,], weight_decay float = 0.1 [0,], ns_steps int = 5 [0,], ns_coefficients floats = 3.4445 -4.775 2.0315, nesterov bool = true",
-		`Gradient descent with orthogonalised steps (Jordan et al., 2024; arXiv:2502.16982).
+		`Gradient descent with orthogonalised momentum (Jordan et al., 2024; arXiv:2502.16982).
 The step is newton_schulz(g + momentum * b, ns_steps, ns_coefficients) of the parameter as a matrix of its first axis by all others; weight decay acts on
 the parameter itself. Use it for matrices, and AdamW for biases, norms and embeddings (see OptimizerGroup).`,
 		tensor.LARSOptions{DecoupledDecay: true}),
 	moments("LAMB", "", "eps float = 1e-06 [0,], weight_decay float = 0 [0,], adam bool = false",
 		`Layer-wise adaptive moments (You et al., arXiv:1904.00962).
 With the betas b1 and b2, m = b1 * m + (1 - b1) * g, v = b2 * v + (1 - b2) * g^2, and after t steps the step is
-s = m / (1 - b1^t) / (sqrt(v / (1 - b2^t)) + eps) + weight_decay * p; p -= lr * |p| / |s| * s. A ratio with a norm of 0 counts as 1;
-with adam the ratio is left out.`, tensor.LAMBOptions{}),
+s = m / (1 - b1^t) / (sqrt(v / (1 - b2^t)) + eps) + weight_decay * p; p -= lr * |p| / |s| * s. The ratio |p| / |s| is 1 if one of the norms is
+0; with adam it is left out.`, tensor.LAMBOptions{}),
 	moments("Adam", "LAMB", "eps float = 1e-08 [0,], weight_decay float = 0 [0,]",
 		"Adam (Kingma and Ba, arXiv:1412.6980); weight_decay is added to the gradient.", tensor.LAMBOptions{Adam: true, CoupledDecay: true}),
 	moments("AdamW", "LAMB", "eps float = 1e-08 [0,], weight_decay float = 0.01 [0,]",
@@ -100,7 +100,7 @@ var rules = sync.OnceValue(func() []Op {
 })
 
 // clipNorm is clip_grad_norm_ without its parameters: it makes gradients of gradients.
-var clipNorm = describe(Joiner, "clip_grad_norm", "max_norm float, norm_type float = 2", "The norm of tensors as one vector, then the tensors times min(1, max_norm / (norm + 1e-6)).",
+var clipNorm = describe(Joiner, "clip_grad_norm", "max_norm float, norm_type float = 2", "The norm of all tensors taken as one vector, then the tensors times min(1, max_norm / (norm + 1e-6)).",
 	func(a *Args) ([]*uop.UOp, error) {
 		norm, clipped, err := tensor.ClipNorm(a.Xs, a.float("max_norm"), a.float("norm_type"))
 		return append([]*uop.UOp{norm}, clipped...), err
@@ -135,7 +135,7 @@ func schedule(name, params, doc string, kind tensor.RateSchedule, numbers func(a
 		}
 		return ordered(a)
 	}
-	op := method(name, "t tensor, "+params, "The rate after t steps from the rate x.", func(a *Args) (*uop.UOp, error) {
+	op := method(name, "t tensor, "+params, "The learning rate after t steps, from the initial rate x.", func(a *Args) (*uop.UOp, error) {
 		list, err := numbers(a)
 		if err != nil {
 			return nil, err
@@ -160,18 +160,18 @@ func schedule(name, params, doc string, kind tensor.RateSchedule, numbers func(a
 const sgdr = "Loshchilov and Hutter, SGDR: Stochastic Gradient Descent with Warm Restarts, arXiv:1608.03983."
 
 var schedules = []Class{
-	schedule("StepLR", "step_size float, gamma float = 0.1", "The rate is multiplied by gamma every step_size steps.", tensor.RateStep, nil),
-	schedule("MultiStepLR", "milestones floats, gamma float = 0.1", "The rate is multiplied by gamma at each milestone, a number of steps.", tensor.RateMultiStep,
+	schedule("StepLR", "step_size float, gamma float = 0.1", "The learning rate is multiplied by gamma every step_size steps.", tensor.RateStep, nil),
+	schedule("MultiStepLR", "milestones floats, gamma float = 0.1", "The learning rate is multiplied by gamma at each milestone, a number of steps.", tensor.RateMultiStep,
 		func(a *Args) ([]float64, error) {
 			return append([]float64{a.float("gamma")}, get[[]float64](a, "milestones")...), nil
 		}),
-	schedule("ExponentialLR", "gamma float", "The rate is multiplied by gamma after each step.", tensor.RateExponential, nil),
-	schedule("ConstantLR", "factor float = 0.3333333333333333, total_iters float = 5", "The rate is multiplied by factor for the first total_iters steps.", tensor.RateConstant, nil),
+	schedule("ExponentialLR", "gamma float", "The learning rate is multiplied by gamma after each step.", tensor.RateExponential, nil),
+	schedule("ConstantLR", "factor float = 0.3333333333333333, total_iters float = 5", "The learning rate is multiplied by factor for the first total_iters steps.", tensor.RateConstant, nil),
 	schedule("LinearLR", "start_factor float = 0.3333333333333333, end_factor float = 1, total_iters float = 5",
-		`The rate is multiplied by a factor from start_factor to end_factor in total_iters steps.
+		`The learning rate times a factor from start_factor to end_factor in total_iters steps.
 With a small start_factor it is a warmup; SequentialLR continues with another schedule.`, tensor.RateLinear, nil),
-	schedule("PolynomialLR", "total_iters float = 5, power float = 1", "The rate is multiplied by (1 - t/total_iters)^power after t steps, by 0 at the end.", tensor.RatePolynomial, nil),
-	schedule("CosineAnnealingLR", "T_max float, eta_min float = 0", "The rate follows a cosine down to eta_min in T_max steps, then up again.\n"+sgdr, tensor.RateCosine, nil),
+	schedule("PolynomialLR", "total_iters float = 5, power float = 1", "The learning rate times (1 - t/total_iters)^power after t steps, 0 at the end.", tensor.RatePolynomial, nil),
+	schedule("CosineAnnealingLR", "T_max float, eta_min float = 0", "The learning rate follows a cosine down to eta_min in T_max steps, then up again.\n"+sgdr, tensor.RateCosine, nil),
 	schedule("CosineAnnealingLRWithWarmup", "base_lr float [0,], end_lr float, warmup_steps float, decay_steps float",
 		"A linear rise to base_lr in warmup_steps, then a half cosine to end_lr in decay_steps.", tensor.RateWarmupCosine, func(a *Args) ([]float64, error) {
 			return []float64{a.float("warmup_steps"), a.float("decay_steps"), a.float("end_lr")}, nil
@@ -211,7 +211,7 @@ func plateau() Class {
 		}
 		return tensor.Plateau(a.X, a.tensor("metric"), a.tensor("best"), a.tensor("bad"), a.tensor("cooling"), o)
 	})
-	return Class{Name: "ReduceLROnPlateau", Params: op.Params[4:], Forward: &op, Doc: `The rate is multiplied by factor when a metric has stopped improving.
+	return Class{Name: "ReduceLROnPlateau", Params: op.Params[4:], Forward: &op, Doc: `The learning rate is multiplied by factor when a metric has stopped improving.
 A metric improves if it is less (mode "min") or greater ("max") than the best one so far by more than threshold (threshold_mode "abs") or threshold times
 the best ("rel"). step(metrics) counts steps without improvement; after more than patience of them the rate falls, not below min_lr, and the next
 cooldown steps are not counted. Changes of eps or less are not made. In a compiled step metrics is a tensor.`}

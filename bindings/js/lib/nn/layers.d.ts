@@ -159,7 +159,7 @@ export class BatchNorm implements Layer {
 }
 
 /**
- * A table with a row for each of vocabSize tokens.
+ * A lookup table with a row of embedSize numbers for each of vocabSize tokens.
  * It is initialised uniform in ±sqrt(6 / (vocabSize + embedSize)) (Glorot and Bengio, 2010).
  */
 export class Embedding implements Layer {
@@ -184,7 +184,7 @@ export class Dropout implements Layer {
   /** @param p 0.5 by default, from 0 to 1 */
   constructor(p?: number | { p?: number })
   p: number
-  /** x with elements 0 with probability p, others divided by 1 - p, in training. */
+  /** x with elements zeroed with probability p, others times 1/(1-p), in training. */
   forward(x: Tensor): Tensor
 }
 
@@ -366,15 +366,15 @@ export class LSTMCell {
   bias: boolean
   /**
    * h and c, each (…, hiddenSize), after an input of shape (…, inputSize).
-   * hc are h and c before, zeros if there are none.
+   * hc are h and c before the step, zeros unless given.
    */
   forward(x: Tensor, hc?: LSTMState | null): [h: Tensor, c: Tensor]
 }
 
 /**
  * One step of a gated recurrent unit (Cho et al., arXiv:1406.1078).
- * The reset gate acts on the product, as in PyTorch. The thirds of p = x @ weightIh.T + biasIh and q = h @ weightHh.T + biasHh give
- * r = sigmoid(p1 + q1), z = sigmoid(p2 + q2), n = tanh(p3 + r * q3) and h = (1 - z) * n + z * h. weightIh is (3 * hiddenSize,
+ * The reset gate r acts on the product q3, as in PyTorch. The thirds of p = x @ weightIh.T + biasIh and q = h @ weightHh.T + biasHh
+ * give r = sigmoid(p1 + q1), z = sigmoid(p2 + q2), n = tanh(p3 + r * q3) and h = (1 - z) * n + z * h. weightIh is (3 * hiddenSize,
  * inputSize), weightHh (3 * hiddenSize, hiddenSize). Weights are initialised uniform in ±1/sqrt(hiddenSize), biases at 0.
  */
 export class GRUCell implements Layer {
@@ -429,8 +429,8 @@ export class LSTM {
   /**
    * The outputs of all steps, and h and c after the last one.
    * x is (T, N, inputSize), or (N, T, inputSize) with batchFirst, and the outputs have its order, with hiddenSize (twice that if
-   * bidirectional) in the last axis. h and c are (numLayers, N, hiddenSize), with twice as many layers, forwards and backwards in
-   * turn, if bidirectional; hc are those before, zeros if there are none.
+   * bidirectional) in the last axis. h and c are (numLayers, N, hiddenSize), or (2 * numLayers, N, hiddenSize) if bidirectional:
+   * forwards and backwards of each layer in turn. hc are the initial h and c, zeros unless given.
    */
   forward(x: Tensor, hc?: LSTMState | null): [outputs: Tensor, state: [h: Tensor, c: Tensor]]
 }
@@ -464,8 +464,8 @@ export class GRU {
   /**
    * The outputs of all steps, and h after the last one.
    * x is (T, N, inputSize), or (N, T, inputSize) with batchFirst, and the outputs have its order, with hiddenSize (twice that if
-   * bidirectional) in the last axis. h is (numLayers, N, hiddenSize), with twice as many layers, forwards and backwards in turn, if
-   * bidirectional; the argument is that before, zeros unless given.
+   * bidirectional) in the last axis. h is (numLayers, N, hiddenSize), or (2 * numLayers, N, hiddenSize) if bidirectional: forwards and
+   * backwards of each layer in turn. The argument h is the initial state, zeros unless given.
    */
   forward(x: Tensor, h?: Tensor | null): [outputs: Tensor, h: Tensor]
 }

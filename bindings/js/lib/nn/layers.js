@@ -83,7 +83,7 @@ class BatchNorm extends Layer {
   }
 }
 
-/** A table with a row for each of vocabSize tokens. */
+/** A lookup table with a row of embedSize numbers for each of vocabSize tokens. */
 class Embedding extends Layer {
   static get _made () {
     return made('Embedding', { vocabSize: undefined, embedSize: undefined }, ['weight'])

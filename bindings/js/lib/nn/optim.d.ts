@@ -4,9 +4,9 @@ import { Optimizer, type Tensor } from './index.js'
 /**
  * Layer-wise adaptive rate scaling (You, Gitman and Ginsburg, arXiv:1708.03888).
  * The rate of a parameter p with the gradient g is lr * tcoef * |p| / (|g| + weightDecay * |p|), or lr if tcoef is 0. g +=
- * weightDecay * p; b = momentum * b + rate * g; p -= b. Unless classic, b = momentum * b + g and p -= rate * b. With nesterov
- * momentum * b + g takes the place of b in the last step. With nsCoefficients the step is made orthogonal by nsSteps of the
- * Newton-Schulz iteration. Without preWd the parameter itself shrinks by lr * weightDecay.
+ * weightDecay * p; b = momentum * b + rate * g; p -= b. Unless classic, b = momentum * b + g and p -= rate * b. With nesterov,
+ * momentum * b + g takes the place of b in the last step. With nsCoefficients the step is orthogonalised by nsSteps of the
+ * Newton-Schulz iteration. Without preWd the weight decay is decoupled: p shrinks by lr * weightDecay * p.
  */
 export class LARS extends Optimizer {
   /**
@@ -33,7 +33,7 @@ export class LARS extends Optimizer {
 }
 
 /**
- * Gradient descent: g += weightDecay * p, b = momentum * b + g, p -= lr * b.
+ * Stochastic gradient descent: g += weightDecay * p, b = momentum * b + g, p -= lr * b.
  * With nesterov p -= lr * (g + momentum * b). With classic b = momentum * b + lr * g, p -= b.
  */
 export class SGD extends Optimizer {
@@ -53,7 +53,7 @@ export class SGD extends Optimizer {
 }
 
 /**
- * Gradient descent with orthogonalised steps (Jordan et al., 2024; arXiv:2502.16982).
+ * Gradient descent with orthogonalised momentum (Jordan et al., 2024; arXiv:2502.16982).
  * The step is newtonSchulz(g + momentum * b, nsSteps, nsCoefficients) of the parameter as a matrix of its first axis by all others;
  * weight decay acts on the parameter itself. Use it for matrices, and AdamW for biases, norms and embeddings (see OptimizerGroup).
  */
@@ -80,8 +80,8 @@ export class Muon extends Optimizer {
 /**
  * Layer-wise adaptive moments (You et al., arXiv:1904.00962).
  * With the betas b1 and b2, m = b1 * m + (1 - b1) * g, v = b2 * v + (1 - b2) * g^2, and after t steps the step is s = m / (1 - b1^t)
- * / (sqrt(v / (1 - b2^t)) + eps) + weightDecay * p; p -= lr * |p| / |s| * s. A ratio with a norm of 0 counts as 1; with adam the
- * ratio is left out.
+ * / (sqrt(v / (1 - b2^t)) + eps) + weightDecay * p; p -= lr * |p| / |s| * s. The ratio |p| / |s| is 1 if one of the norms is 0; with
+ * adam it is left out.
  */
 export class LAMB extends Optimizer {
   /**

@@ -12,14 +12,14 @@ class LARS extends Optimizer {
   }
 }
 
-/** Gradient descent: g += weightDecay * p, b = momentum * b + g, p -= lr * b. */
+/** Stochastic gradient descent: g += weightDecay * p, b = momentum * b + g, p -= lr * b. */
 class SGD extends Optimizer {
   static get _made () {
     return made('SGD', { lr: 0.001, momentum: 0, weightDecay: 0, nesterov: false, classic: false }, [], ['b'])
   }
 }
 
-/** Gradient descent with orthogonalised steps (Jordan et al., 2024; arXiv:2502.16982). */
+/** Gradient descent with orthogonalised momentum (Jordan et al., 2024; arXiv:2502.16982). */
 class Muon extends Optimizer {
   static get _made () {
     return made('Muon', { lr: 0.001, momentum: 0.95, weightDecay: 0.1, nsSteps: 5, nsCoefficients: [3.4445, -4.775, 2.0315], nesterov: true }, [], ['b'])

@@ -2,7 +2,7 @@
 import type { Optimizer } from './index.js'
 import { LRScheduler, Plateau } from './scheduler.js'
 
-/** The rate is multiplied by gamma every stepSize steps. */
+/** The learning rate is multiplied by gamma every stepSize steps. */
 export class StepLR extends LRScheduler {
   /** @param gamma 0.1 by default */
   constructor(optimizer: Optimizer, stepSize: number, gamma?: number)
@@ -10,7 +10,7 @@ export class StepLR extends LRScheduler {
   constructor(optimizer: Optimizer, options: { stepSize: number, gamma?: number })
 }
 
-/** The rate is multiplied by gamma at each milestone, a number of steps. */
+/** The learning rate is multiplied by gamma at each milestone, a number of steps. */
 export class MultiStepLR extends LRScheduler {
   /** @param gamma 0.1 by default */
   constructor(optimizer: Optimizer, milestones: readonly number[], gamma?: number)
@@ -18,12 +18,12 @@ export class MultiStepLR extends LRScheduler {
   constructor(optimizer: Optimizer, options: { milestones: readonly number[], gamma?: number })
 }
 
-/** The rate is multiplied by gamma after each step. */
+/** The learning rate is multiplied by gamma after each step. */
 export class ExponentialLR extends LRScheduler {
   constructor(optimizer: Optimizer, gamma: number | { gamma: number })
 }
 
-/** The rate is multiplied by factor for the first totalIters steps. */
+/** The learning rate is multiplied by factor for the first totalIters steps. */
 export class ConstantLR extends LRScheduler {
   /**
    * @param factor 0.3333333333333333 by default
@@ -35,7 +35,7 @@ export class ConstantLR extends LRScheduler {
 }
 
 /**
- * The rate is multiplied by a factor from startFactor to endFactor in totalIters steps.
+ * The learning rate times a factor from startFactor to endFactor in totalIters steps.
  * With a small startFactor it is a warmup; SequentialLR continues with another schedule.
  */
 export class LinearLR extends LRScheduler {
@@ -49,7 +49,7 @@ export class LinearLR extends LRScheduler {
   constructor(optimizer: Optimizer, options: { startFactor?: number, endFactor?: number, totalIters?: number })
 }
 
-/** The rate is multiplied by (1 - t/totalIters)^power after t steps, by 0 at the end. */
+/** The learning rate times (1 - t/totalIters)^power after t steps, 0 at the end. */
 export class PolynomialLR extends LRScheduler {
   /**
    * @param totalIters 5 by default
@@ -61,7 +61,7 @@ export class PolynomialLR extends LRScheduler {
 }
 
 /**
- * The rate follows a cosine down to etaMin in TMax steps, then up again.
+ * The learning rate follows a cosine down to etaMin in TMax steps, then up again.
  * Loshchilov and Hutter, SGDR: Stochastic Gradient Descent with Warm Restarts, arXiv:1608.03983.
  */
 export class CosineAnnealingLR extends LRScheduler {
@@ -113,7 +113,7 @@ export class OneCycleLR extends LRScheduler {
 }
 
 /**
- * The rate is multiplied by factor when a metric has stopped improving.
+ * The learning rate is multiplied by factor when a metric has stopped improving.
  * A metric improves if it is less (mode "min") or greater ("max") than the best one so far by more than threshold (thresholdMode
  * "abs") or threshold times the best ("rel"). step(metrics) counts steps without improvement; after more than patience of them the
  * rate falls, not below minLr, and the next cooldown steps are not counted. Changes of eps or less are not made. In a compiled step

@@ -11,49 +11,49 @@
 
 const { LRScheduler, Plateau, made } = require('./scheduler.js')
 
-/** The rate is multiplied by gamma every stepSize steps. */
+/** The learning rate is multiplied by gamma every stepSize steps. */
 class StepLR extends LRScheduler {
   static get _made () {
     return made('StepLR', { stepSize: undefined, gamma: 0.1 })
   }
 }
 
-/** The rate is multiplied by gamma at each milestone, a number of steps. */
+/** The learning rate is multiplied by gamma at each milestone, a number of steps. */
 class MultiStepLR extends LRScheduler {
   static get _made () {
     return made('MultiStepLR', { milestones: undefined, gamma: 0.1 })
   }
 }
 
-/** The rate is multiplied by gamma after each step. */
+/** The learning rate is multiplied by gamma after each step. */
 class ExponentialLR extends LRScheduler {
   static get _made () {
     return made('ExponentialLR', { gamma: undefined })
   }
 }
 
-/** The rate is multiplied by factor for the first totalIters steps. */
+/** The learning rate is multiplied by factor for the first totalIters steps. */
 class ConstantLR extends LRScheduler {
   static get _made () {
     return made('ConstantLR', { factor: 0.3333333333333333, totalIters: 5 })
   }
 }
 
-/** The rate is multiplied by a factor from startFactor to endFactor in totalIters steps. */
+/** The learning rate times a factor from startFactor to endFactor in totalIters steps. */
 class LinearLR extends LRScheduler {
   static get _made () {
     return made('LinearLR', { startFactor: 0.3333333333333333, endFactor: 1, totalIters: 5 })
   }
 }
 
-/** The rate is multiplied by (1 - t/totalIters)^power after t steps, by 0 at the end. */
+/** The learning rate times (1 - t/totalIters)^power after t steps, 0 at the end. */
 class PolynomialLR extends LRScheduler {
   static get _made () {
     return made('PolynomialLR', { totalIters: 5, power: 1 })
   }
 }
 
-/** The rate follows a cosine down to etaMin in TMax steps, then up again. */
+/** The learning rate follows a cosine down to etaMin in TMax steps, then up again. */
 class CosineAnnealingLR extends LRScheduler {
   static get _made () {
     return made('CosineAnnealingLR', { TMax: undefined, etaMin: 0 })
@@ -81,7 +81,7 @@ class OneCycleLR extends LRScheduler {
   }
 }
 
-/** The rate is multiplied by factor when a metric has stopped improving. */
+/** The learning rate is multiplied by factor when a metric has stopped improving. */
 class ReduceLROnPlateau extends Plateau {
   static get _made () {
     return made('ReduceLROnPlateau', { mode: 'min', factor: 0.1, patience: 10, threshold: 0.0001, thresholdMode: 'rel', cooldown: 0, minLr: 0, eps: 1e-08 })

@@ -2,9 +2,10 @@
 
 """Operations of XLA, as jax.lax has them.
 
-Slices, gathers and scatters at places that are tensors, reductions, windows, convolutions and
-products in full generality, sorting by several keys. Types and shapes are not converted. Slices
-that do not fit are moved inside, windows of gathers and scatters that reach outside are dropped.
+Slices, gathers and scatters at computed indices, reductions, sliding windows, general convolutions
+and dot products, sorting by several keys. Operands are not broadcast, and their types are not
+promoted. Start indices of slices are clamped so that the slice is in bounds; windows of gathers and
+scatters that are out of bounds are dropped.
 """
 
 from __future__ import annotations
@@ -114,9 +115,10 @@ _BROADCASTED_IOTA = operation("lax.broadcasted_iota")
 
 
 def dynamic_slice(x: Tensor, start_indices: Operand, slice_sizes: Sizes) -> Tensor:
-    """The part of x of some sizes from start_indices on.
+    """The slice of x of slice_sizes elements that begins at start_indices.
 
-    These are a tensor of one integer for each axis. Starts are moved to where the part fits.
+    start_indices is a tensor of one integer for each axis; they are clamped so that the slice is in
+    bounds.
     """
     return tensor(x, "x")._call1(_DYNAMIC_SLICE, operand(start_indices, x), slice_sizes)
 
@@ -127,9 +129,9 @@ def dynamic_slice_in_dim(
     slice_size: int,
     axis: int = 0,
 ) -> Tensor:
-    """The part of x of a size along an axis from start_index on.
+    """The slice of slice_size elements along an axis that begins at start_index.
 
-    It is moved to where the part fits.
+    start_index is clamped so that the slice is in bounds.
     """
     return tensor(x, "x")._call1(_DYNAMIC_SLICE_IN_DIM, operand(start_index, x), slice_size, axis)
 
@@ -140,14 +142,14 @@ def dynamic_index_in_dim(
     axis: int = 0,
     keepdims: bool = True,
 ) -> Tensor:
-    """The part of x at an index along an axis, which is left out without keepdims."""
+    """The slice of x at an index along an axis, which is removed without keepdims."""
     return tensor(x, "x")._call1(_DYNAMIC_INDEX_IN_DIM, operand(index, x), axis, keepdims)
 
 
 def dynamic_update_slice(x: Tensor, update: Operand, start_indices: Operand) -> Tensor:
-    """x with the part from start_indices on replaced by update.
+    """x with the slice that begins at start_indices replaced by update.
 
-    Starts are moved to where it fits.
+    start_indices are clamped so that update is in bounds.
     """
     return tensor(x, "x")._call1(
         _DYNAMIC_UPDATE_SLICE, operand(update, x), operand(start_indices, x)
@@ -160,9 +162,9 @@ def dynamic_update_slice_in_dim(
     start_index: Operand,
     axis: int,
 ) -> Tensor:
-    """x with the part from start_index on along an axis replaced by update.
+    """x with the slice along an axis that begins at start_index replaced by update.
 
-    update has all of the other axes.
+    Along the other axes update has the sizes of x.
     """
     return tensor(x, "x")._call1(
         _DYNAMIC_UPDATE_SLICE_IN_DIM, operand(update, x), operand(start_index, x), axis
@@ -175,7 +177,7 @@ def dynamic_update_index_in_dim(
     index: Operand,
     axis: int,
 ) -> Tensor:
-    """x with the part at an index along an axis replaced by update.
+    """x with the slice at an index along an axis replaced by update.
 
     update may lack that axis.
     """
@@ -196,13 +198,14 @@ def gather(
     mode: str = "fill",
     fill_value: float | None = None,
 ) -> Tensor:
-    """Windows of x with slice_sizes at start_indices.
+    """Windows of x, slice_sizes large, that begin at start_indices.
 
-    The last axis of start_indices has a number for each axis in start_index_map. offset_dims are
-    the axes of the result that are axes of windows: all of x but collapsed_slice_dims, of size 1,
-    and operand_batching_dims, which go along with start_indices_batching_dims. Windows that reach
-    outside are fill_value, by default NaN, the least signed or the greatest unsigned integer, or
-    with clip moved inside.
+    The last axis of start_indices holds the start of a window: an index for each axis of x in
+    start_index_map. offset_dims are the axes of the result that run over a window: those of x
+    except collapsed_slice_dims, of size 1, and operand_batching_dims, which pair up with
+    start_indices_batching_dims. Windows out of bounds are filled with fill_value, by default NaN,
+    the least integer of a signed and the greatest of an unsigned type, or with mode "clip" moved
+    inside.
     """
     return tensor(x, "x")._call1(
         _GATHER,
@@ -229,12 +232,14 @@ def scatter(
     scatter_indices_batching_dims: Sizes | None = None,
     mode: str = "fill",
 ) -> Tensor:
-    """x with windows replaced by those of updates.
+    """x with the windows at scatter_indices replaced by those of updates.
 
-    Of several values for one element the last stays. The last axis of scatter_indices has a number
-    for each axis in scatter_dims_to_operand_dims. update_window_dims are the axes of updates that
-    are axes of windows: all of x but inserted_window_dims and operand_batching_dims. Windows that
-    reach outside are dropped, or with clip moved inside.
+    Of several values for one element the last is written. The last axis of scatter_indices holds
+    the start of a window: an index for each axis of x in scatter_dims_to_operand_dims.
+    update_window_dims are the axes of updates that run over a window: those of x except
+    inserted_window_dims, of size 1, and operand_batching_dims, which pair up with
+    scatter_indices_batching_dims. Windows out of bounds are dropped, or with mode "clip" moved
+    inside.
     """
     return tensor(x, "x")._call1(
         _SCATTER,
@@ -260,12 +265,13 @@ def scatter_add(
     scatter_indices_batching_dims: Sizes | None = None,
     mode: str = "fill",
 ) -> Tensor:
-    """x with windows of updates added.
+    """x with the windows of updates added at scatter_indices.
 
-    The last axis of scatter_indices has a number for each axis in scatter_dims_to_operand_dims.
-    update_window_dims are the axes of updates that are axes of windows: all of x but
-    inserted_window_dims and operand_batching_dims. Windows that reach outside are dropped, or with
-    clip moved inside.
+    The last axis of scatter_indices holds the start of a window: an index for each axis of x in
+    scatter_dims_to_operand_dims. update_window_dims are the axes of updates that run over a window:
+    those of x except inserted_window_dims, of size 1, and operand_batching_dims, which pair up with
+    scatter_indices_batching_dims. Windows out of bounds are dropped, or with mode "clip" moved
+    inside.
     """
     return tensor(x, "x")._call1(
         _SCATTER_ADD,
@@ -291,12 +297,13 @@ def scatter_mul(
     scatter_indices_batching_dims: Sizes | None = None,
     mode: str = "fill",
 ) -> Tensor:
-    """x multiplied by windows of updates.
+    """x multiplied by the windows of updates at scatter_indices.
 
-    The last axis of scatter_indices has a number for each axis in scatter_dims_to_operand_dims.
-    update_window_dims are the axes of updates that are axes of windows: all of x but
-    inserted_window_dims and operand_batching_dims. Windows that reach outside are dropped, or with
-    clip moved inside.
+    The last axis of scatter_indices holds the start of a window: an index for each axis of x in
+    scatter_dims_to_operand_dims. update_window_dims are the axes of updates that run over a window:
+    those of x except inserted_window_dims, of size 1, and operand_batching_dims, which pair up with
+    scatter_indices_batching_dims. Windows out of bounds are dropped, or with mode "clip" moved
+    inside.
     """
     return tensor(x, "x")._call1(
         _SCATTER_MUL,
@@ -322,12 +329,13 @@ def scatter_min(
     scatter_indices_batching_dims: Sizes | None = None,
     mode: str = "fill",
 ) -> Tensor:
-    """The least of the elements of x and those of windows of updates.
+    """The minimum of x and the windows of updates at scatter_indices.
 
-    The last axis of scatter_indices has a number for each axis in scatter_dims_to_operand_dims.
-    update_window_dims are the axes of updates that are axes of windows: all of x but
-    inserted_window_dims and operand_batching_dims. Windows that reach outside are dropped, or with
-    clip moved inside.
+    The last axis of scatter_indices holds the start of a window: an index for each axis of x in
+    scatter_dims_to_operand_dims. update_window_dims are the axes of updates that run over a window:
+    those of x except inserted_window_dims, of size 1, and operand_batching_dims, which pair up with
+    scatter_indices_batching_dims. Windows out of bounds are dropped, or with mode "clip" moved
+    inside.
     """
     return tensor(x, "x")._call1(
         _SCATTER_MIN,
@@ -353,12 +361,13 @@ def scatter_max(
     scatter_indices_batching_dims: Sizes | None = None,
     mode: str = "fill",
 ) -> Tensor:
-    """The greatest of the elements of x and those of windows of updates.
+    """The maximum of x and the windows of updates at scatter_indices.
 
-    The last axis of scatter_indices has a number for each axis in scatter_dims_to_operand_dims.
-    update_window_dims are the axes of updates that are axes of windows: all of x but
-    inserted_window_dims and operand_batching_dims. Windows that reach outside are dropped, or with
-    clip moved inside.
+    The last axis of scatter_indices holds the start of a window: an index for each axis of x in
+    scatter_dims_to_operand_dims. update_window_dims are the axes of updates that run over a window:
+    those of x except inserted_window_dims, of size 1, and operand_batching_dims, which pair up with
+    scatter_indices_batching_dims. Windows out of bounds are dropped, or with mode "clip" moved
+    inside.
     """
     return tensor(x, "x")._call1(
         _SCATTER_MAX,
@@ -380,9 +389,9 @@ def pad(
     high: Sizes | None = None,
     interior: Sizes | None = None,
 ) -> Tensor:
-    """x with a value before, behind and between the elements of each axis.
+    """x with padding_value added before, after and between the elements of each axis.
 
-    Negative numbers before and behind take elements away.
+    low, high and interior are the numbers of added elements; negative low and high remove elements.
     """
     return tensor(x, "x")._call1(_PAD, operand(padding_value, x), low, high, interior)
 
@@ -393,18 +402,18 @@ def rev(x: Tensor, dimensions: Sizes) -> Tensor:
 
 
 def select_n(xs: Sequence[Tensor]) -> Tensor:
-    """The elements of one of several tensors, as a first one says.
+    """Elements chosen from several tensors, the cases, by the first tensor.
 
-    It is of the tensor behind it whose number the first has: a bool, or an integer. The first has
-    the shape of the others, or ().
+    The first tensor holds for each element the number of a case, counted from 0, or a bool for two
+    cases. Its shape is that of the cases, or ().
     """
     return join(xs, _SELECT_N)[0]
 
 
 def clamp(x: Tensor, min: Operand, max: Operand) -> Tensor:
-    """x, not less than min and not greater than max.
+    """x limited to [min, max].
 
-    These are numbers, or tensors of its shape or ().
+    min and max are numbers, or tensors of shape () or of that of x.
     """
     return tensor(x, "x")._call1(_CLAMP, operand(min, x), operand(max, x))
 
@@ -415,9 +424,9 @@ def reduce(
     computation: str,
     dimensions: Sizes | None = None,
 ) -> Tensor:
-    """The elements along axes, and init, combined by an operation.
+    """The reduction of x along axes by an operation, beginning with init.
 
-    The operations and, or and xor are of bits.
+    The operations and, or and xor are bitwise.
     """
     return tensor(x, "x")._call1(_REDUCE, operand(init, x), computation, dimensions)
 
@@ -433,37 +442,37 @@ def reduce_prod(x: Tensor, axes: Sizes) -> Tensor:
 
 
 def reduce_max(x: Tensor, axes: Sizes) -> Tensor:
-    """The greatest elements along axes; of no elements the least of the type."""
+    """The maximum along axes; without elements, the least value of the type."""
     return tensor(x, "x")._call1(_REDUCE_MAX, axes)
 
 
 def reduce_min(x: Tensor, axes: Sizes) -> Tensor:
-    """The least elements along axes; of no elements the greatest of the type."""
+    """The minimum along axes; without elements, the greatest value of the type."""
     return tensor(x, "x")._call1(_REDUCE_MIN, axes)
 
 
 def reduce_and(x: Tensor, axes: Sizes) -> Tensor:
-    """The bits that all elements along axes have, or whether all are true."""
+    """The bitwise and of the elements along axes; for bools, whether all are true."""
     return tensor(x, "x")._call1(_REDUCE_AND, axes)
 
 
 def reduce_or(x: Tensor, axes: Sizes) -> Tensor:
-    """The bits that any element along axes has, or whether any is true."""
+    """The bitwise or of the elements along axes; for bools, whether any is true."""
     return tensor(x, "x")._call1(_REDUCE_OR, axes)
 
 
 def reduce_xor(x: Tensor, axes: Sizes) -> Tensor:
-    """The bits that an odd number of elements along axes has."""
+    """The bitwise exclusive or of the elements along axes."""
     return tensor(x, "x")._call1(_REDUCE_XOR, axes)
 
 
 def argmax(x: Tensor, axis: int, index_dtype: DTypeLike = dtypes.int) -> Tensor:
-    """The position of the greatest element along an axis; the first of several."""
+    """The index of the maximum along an axis; the first if there are several."""
     return tensor(x, "x")._call1(_ARGMAX, axis, known_dtype(index_dtype))
 
 
 def argmin(x: Tensor, axis: int, index_dtype: DTypeLike = dtypes.int) -> Tensor:
-    """The position of the least element along an axis; the first of several."""
+    """The index of the minimum along an axis; the first if there are several."""
     return tensor(x, "x")._call1(_ARGMIN, axis, known_dtype(index_dtype))
 
 
@@ -477,11 +486,12 @@ def reduce_window(
     base_dilation: Sizes | None = None,
     window_dilation: Sizes | None = None,
 ) -> Tensor:
-    """The elements of each window over all axes, and init, combined by an operation.
+    """The reduction of each window over all axes by an operation, beginning with init.
 
-    There is padding around x, two numbers for each axis, "SAME" or "VALID", and by base_dilation
-    between elements, which does not count. The elements of a window are window_dilation apart. Of
-    several greatest elements of a window all share the gradient.
+    padding is two numbers for each axis, "SAME" or "VALID"; base_dilation - 1 elements of padding
+    are put between the elements of x. Padding does not count. The elements of a window are
+    window_dilation apart. If several elements of a window are the greatest, they share the
+    gradient.
     """
     return tensor(x, "x")._call1(
         _REDUCE_WINDOW,
@@ -504,9 +514,9 @@ def sliding_windows(
     base_dilation: Sizes | None = None,
     window_dilation: Sizes | None = None,
 ) -> Tensor:
-    """All windows of x: the axes of their places, then those of their elements.
+    """All windows of x: first the axes of window positions, then those of the elements of a window.
 
-    Windows are those of reduce_window.
+    The windows are those of reduce_window.
     """
     return tensor(x, "x")._call1(
         _SLIDING_WINDOWS,
@@ -527,9 +537,10 @@ def select_and_scatter_add(
     window_strides: Sizes | None = None,
     padding: Sizes | str = "VALID",
 ) -> Tensor:
-    """Zeros in the shape of x, with each element of source added to one of its window.
+    """Zeros of the shape of x, with each element of source added at one element of its window.
 
-    That is the greatest element of the window of x (ge), or the least (le); the first of several.
+    select "ge" selects the greatest element of the window of x, "le" the least; the first if there
+    are several.
     """
     return tensor(x, "x")._call1(
         _SELECT_AND_SCATTER_ADD,
@@ -555,12 +566,13 @@ def conv_general_dilated(
     batch_group_count: int = 1,
     preferred_element_type: DTypeLike | None = None,
 ) -> Tensor:
-    """The convolution of x and rhs.
+    """The convolution of x and rhs over any number of axes.
 
-    Between elements of x are lhs_dilation - 1 zeros, elements of rhs are rhs_dilation apart. There
-    are groups of features or of the batch. padding has two numbers for each spatial axis, or is
-    "SAME" or "VALID". A spec has a letter for each axis: N the batch, C the features, O and I those
-    of rhs, and others for spatial axes, as in "NHWC"; NC…, OI… and NC… unless given.
+    lhs_dilation - 1 zeros are put between the elements of x; the elements of rhs are rhs_dilation
+    apart. Features, or the batch, may be divided into groups. padding has two numbers for each
+    spatial axis, or is "SAME" or "VALID". lhs_spec, rhs_spec and out_spec name the axes of x, rhs
+    and the result by one letter each: N the batch, C the features, O and I the output and input
+    features of rhs, others the spatial axes, as in "NHWC"; by default NC…, OI… and NC….
     """
     return tensor(x, "x")._call1(
         _CONV_GENERAL_DILATED,
@@ -590,12 +602,13 @@ def conv_transpose(
     transpose_kernel: bool = False,
     preferred_element_type: DTypeLike | None = None,
 ) -> Tensor:
-    """The convolution with rhs of x dilated by strides.
+    """The transposed convolution of x, with strides - 1 zeros between its elements, and rhs.
 
-    It has the size of what a convolution of these strides came from. With transpose_kernel it is
-    that convolution's transpose. padding has two numbers for each spatial axis, or is "SAME" or
-    "VALID". A spec has a letter for each axis: N the batch, C the features, O and I those of rhs,
-    and others for spatial axes, as in "NHWC"; NC…, OI… and NC… unless given.
+    The result has the size of the input of a convolution with these strides that gives x. With
+    transpose_kernel rhs is the kernel of that convolution. padding has two numbers for each spatial
+    axis, or is "SAME" or "VALID". lhs_spec, rhs_spec and out_spec name the axes of x, rhs and the
+    result by one letter each: N the batch, C the features, O and I the output and input features of
+    rhs, others the spatial axes, as in "NHWC"; by default NC…, OI… and NC….
     """
     return tensor(x, "x")._call1(
         _CONV_TRANSPOSE,
@@ -620,9 +633,9 @@ def dot_general(
     rhs_batch_dims: Sizes | None = None,
     preferred_element_type: DTypeLike | None = None,
 ) -> Tensor:
-    """The sums of products of x and rhs over contracting axes, for each pair of batch axes.
+    """The products of x and rhs summed over contracting axes, for each element of the batch axes.
 
-    The result has the batch axes, then the others of x, then those of rhs.
+    The result has the batch axes, then the remaining axes of x, then those of rhs.
     """
     return tensor(x, "x")._call1(
         _DOT_GENERAL,
@@ -636,61 +649,61 @@ def dot_general(
 
 
 def sort(xs: Sequence[Tensor], dimension: int = -1, num_keys: int = 1) -> tuple[Tensor, ...]:
-    """Tensors of one shape sorted along an axis by the first of them, or by the first num_keys.
+    """Tensors of one shape sorted together along an axis; the first num_keys of them are the keys.
 
-    By each of these where the earlier ones are equal. Equal elements keep their order; NaN is the
-    greatest number.
+    Where keys are equal, the next key decides. Equal elements keep their order; NaN is the greatest
+    number.
     """
     return join(xs, _SORT, dimension, num_keys)
 
 
 def top_k(x: Tensor, k: int, axis: int = -1) -> tuple[Tensor, ...]:
-    """The k greatest elements along an axis, and their positions."""
+    """The k greatest elements along an axis, and their indices."""
     return tensor(x, "x")._call(_TOP_K, k, axis)
 
 
 def cumsum(x: Tensor, axis: int = 0, reverse: bool = False) -> Tensor:
-    """The sums of all elements up to each one along an axis, from its end with reverse."""
+    """The cumulative sum along an axis; with reverse, from its end."""
     return tensor(x, "x")._call1(_CUMSUM, axis, reverse)
 
 
 def cumprod(x: Tensor, axis: int = 0, reverse: bool = False) -> Tensor:
-    """The products of all elements up to each one along an axis, from its end with reverse."""
+    """The cumulative product along an axis; with reverse, from its end."""
     return tensor(x, "x")._call1(_CUMPROD, axis, reverse)
 
 
 def cummax(x: Tensor, axis: int = 0, reverse: bool = False) -> Tensor:
-    """The greatest of all elements up to each one along an axis, from its end with reverse."""
+    """The cumulative maximum along an axis; with reverse, from its end."""
     return tensor(x, "x")._call1(_CUMMAX, axis, reverse)
 
 
 def cummin(x: Tensor, axis: int = 0, reverse: bool = False) -> Tensor:
-    """The least of all elements up to each one along an axis, from its end with reverse."""
+    """The cumulative minimum along an axis; with reverse, from its end."""
     return tensor(x, "x")._call1(_CUMMIN, axis, reverse)
 
 
 def cumlogsumexp(x: Tensor, axis: int = 0, reverse: bool = False) -> Tensor:
-    """log(sum(exp(x))) of all elements up to each one along an axis, from its end with reverse."""
+    """log(cumsum(exp(x))), without overflow, along an axis; with reverse, from its end."""
     return tensor(x, "x")._call1(_CUMLOGSUMEXP, axis, reverse)
 
 
 def reduce_precision(x: Tensor, exponent_bits: int, mantissa_bits: int) -> Tensor:
-    """x rounded to numbers with so many bits of exponent and mantissa, half to even.
+    """x rounded to a floating format of exponent_bits and mantissa_bits, ties to even.
 
-    Beyond them it is infinite or 0.
+    Numbers too large for the format become infinite, numbers too small 0.
     """
     return tensor(x, "x")._call1(_REDUCE_PRECISION, exponent_bits, mantissa_bits)
 
 
 def bitcast_convert_type(x: Tensor, new_dtype: DTypeLike) -> Tensor:
-    """The bits of x as another type.
+    """The bits of x read as another type.
 
-    To a smaller type there is a new last axis of parts, the lowest bits first; to a greater one the
-    last axis, of parts, becomes one element.
+    For a smaller type, a new last axis holds the parts of each element, the lowest bits first; for
+    a larger type, the last axis holds the parts of one element and disappears.
     """
     return tensor(x, "x")._call1(_BITCAST_CONVERT_TYPE, known_dtype(new_dtype))
 
 
 def broadcasted_iota(element_type: DTypeLike, shape: Sizes, dimension: int) -> Tensor:
-    """The numbers from 0 on along an axis of a shape, the same along the others."""
+    """The numbers 0, 1, 2, … along one axis of a shape, repeated along the others."""
     return make(Tensor, _BROADCASTED_IOTA, known_dtype(element_type), shape, dimension)

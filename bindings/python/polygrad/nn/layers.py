@@ -277,7 +277,7 @@ class BatchNorm:
 
 
 class Embedding:
-    """A table with a row for each of vocab_size tokens.
+    """A lookup table with a row of embed_size numbers for each of vocab_size tokens.
 
     It is initialised uniform in ±sqrt(6 / (vocab_size + embed_size)) (Glorot and Bengio, 2010).
 
@@ -312,7 +312,7 @@ class Dropout:
         self.p = p
 
     def __call__(self, x: Tensor) -> Tensor:
-        """Return x with elements 0 with probability p, others divided by 1 - p, in training."""
+        """Return x with elements zeroed with probability p, others times 1/(1-p), in training."""
         return need(Tensor, "x", x, "a tensor").dropout(self.p)
 
 
@@ -625,7 +625,7 @@ class LSTMCell:
     def __call__(self, x: Tensor, hc: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
         """Return h and c, each (…, hidden_size), after an input of shape (…, input_size).
 
-        hc are h and c before, zeros if there are none.
+        hc are h and c before the step, zeros unless given.
         """
         h, c = need(Tensor, "x", x, "a tensor")._call(
             _LSTMCELL_FORWARD, hc, self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh
@@ -636,11 +636,11 @@ class LSTMCell:
 class GRUCell:
     """One step of a gated recurrent unit (Cho et al., arXiv:1406.1078).
 
-    The reset gate acts on the product, as in PyTorch. The thirds of p = x @ weight_ih.T + bias_ih
-    and q = h @ weight_hh.T + bias_hh give r = sigmoid(p1 + q1), z = sigmoid(p2 + q2), n = tanh(p3 +
-    r * q3) and h = (1 - z) * n + z * h. weight_ih is (3 * hidden_size, input_size), weight_hh (3 *
-    hidden_size, hidden_size). Weights are initialised uniform in ±1/sqrt(hidden_size), biases at
-    0.
+    The reset gate r acts on the product q3, as in PyTorch. The thirds of p = x @ weight_ih.T +
+    bias_ih and q = h @ weight_hh.T + bias_hh give r = sigmoid(p1 + q1), z = sigmoid(p2 + q2), n =
+    tanh(p3 + r * q3) and h = (1 - z) * n + z * h. weight_ih is (3 * hidden_size, input_size),
+    weight_hh (3 * hidden_size, hidden_size). Weights are initialised uniform in
+    ±1/sqrt(hidden_size), biases at 0.
 
     >>> GRUCell(3, 2)(Tensor.ones(5, 3)).shape
     (5, 2)
@@ -712,8 +712,8 @@ class LSTM:
 
         x is (T, N, input_size), or (N, T, input_size) with batch_first, and the outputs have its
         order, with hidden_size (twice that if bidirectional) in the last axis. h and c are
-        (num_layers, N, hidden_size), with twice as many layers, forwards and backwards in turn, if
-        bidirectional; hc are those before, zeros if there are none.
+        (num_layers, N, hidden_size), or (2 * num_layers, N, hidden_size) if bidirectional: forwards
+        and backwards of each layer in turn. hc are the initial h and c, zeros unless given.
         """
         out, h, c = need(Tensor, "x", x, "a tensor")._call(
             _LSTM_FORWARD,
@@ -768,8 +768,8 @@ class GRU:
 
         x is (T, N, input_size), or (N, T, input_size) with batch_first, and the outputs have its
         order, with hidden_size (twice that if bidirectional) in the last axis. h is (num_layers, N,
-        hidden_size), with twice as many layers, forwards and backwards in turn, if bidirectional;
-        the argument is that before, zeros unless given.
+        hidden_size), or (2 * num_layers, N, hidden_size) if bidirectional: forwards and backwards
+        of each layer in turn. The argument h is the initial state, zeros unless given.
         """
         outputs, h = need(Tensor, "x", x, "a tensor")._call(
             _GRU_FORWARD,

@@ -52,7 +52,7 @@ _REDUCELRONPLATEAU = operation("ReduceLROnPlateau")
 
 
 class StepLR(LRScheduler):
-    """The rate is multiplied by gamma every step_size steps.
+    """The learning rate is multiplied by gamma every step_size steps.
 
     >>> from polygrad.nn import SGD, Linear, get_parameters
     >>> optimizer = SGD(get_parameters(Linear(1, 1)), lr=1.0)
@@ -71,7 +71,7 @@ class StepLR(LRScheduler):
 
 
 class MultiStepLR(LRScheduler):
-    """The rate is multiplied by gamma at each milestone, a number of steps.
+    """The learning rate is multiplied by gamma at each milestone, a number of steps.
 
     >>> from polygrad.nn import SGD, Linear, get_parameters
     >>> optimizer = SGD(get_parameters(Linear(1, 1)), lr=1.0)
@@ -94,7 +94,7 @@ class MultiStepLR(LRScheduler):
 
 
 class ExponentialLR(LRScheduler):
-    """The rate is multiplied by gamma after each step.
+    """The learning rate is multiplied by gamma after each step.
 
     >>> from polygrad.nn import SGD, Linear, get_parameters
     >>> optimizer = SGD(get_parameters(Linear(1, 1)), lr=1.0)
@@ -109,7 +109,7 @@ class ExponentialLR(LRScheduler):
 
 
 class ConstantLR(LRScheduler):
-    """The rate is multiplied by factor for the first total_iters steps.
+    """The learning rate is multiplied by factor for the first total_iters steps.
 
     >>> from polygrad.nn import SGD, Linear, get_parameters
     >>> optimizer = SGD(get_parameters(Linear(1, 1)), lr=1.0)
@@ -130,7 +130,7 @@ class ConstantLR(LRScheduler):
 
 
 class LinearLR(LRScheduler):
-    """The rate is multiplied by a factor from start_factor to end_factor in total_iters steps.
+    """The learning rate times a factor from start_factor to end_factor in total_iters steps.
 
     With a small start_factor it is a warmup; SequentialLR continues with another schedule.
 
@@ -162,7 +162,7 @@ class LinearLR(LRScheduler):
 
 
 class PolynomialLR(LRScheduler):
-    """The rate is multiplied by (1 - t/total_iters)^power after t steps, by 0 at the end.
+    """The learning rate times (1 - t/total_iters)^power after t steps, 0 at the end.
 
     >>> from polygrad.nn import SGD, Linear, get_parameters
     >>> optimizer = SGD(get_parameters(Linear(1, 1)), lr=1.0)
@@ -177,7 +177,7 @@ class PolynomialLR(LRScheduler):
 
 
 class CosineAnnealingLR(LRScheduler):
-    """The rate follows a cosine down to eta_min in T_max steps, then up again.
+    """The learning rate follows a cosine down to eta_min in T_max steps, then up again.
 
     Loshchilov and Hutter, SGDR: Stochastic Gradient Descent with Warm Restarts, arXiv:1608.03983.
 
@@ -301,7 +301,7 @@ class OneCycleLR(LRScheduler):
 
 
 class ReduceLROnPlateau(Plateau):
-    """The rate is multiplied by factor when a metric has stopped improving.
+    """The learning rate is multiplied by factor when a metric has stopped improving.
 
     A metric improves if it is less (mode "min") or greater ("max") than the best one so far by more
     than threshold (threshold_mode "abs") or threshold times the best ("rel"). step(metrics) counts

@@ -43,9 +43,9 @@ class LARS(Optimizer):
 
     The rate of a parameter p with the gradient g is lr * tcoef * |p| / (|g| + weight_decay * |p|),
     or lr if tcoef is 0. g += weight_decay * p; b = momentum * b + rate * g; p -= b. Unless classic,
-    b = momentum * b + g and p -= rate * b. With nesterov momentum * b + g takes the place of b in
-    the last step. With ns_coefficients the step is made orthogonal by ns_steps of the Newton-Schulz
-    iteration. Without pre_wd the parameter itself shrinks by lr * weight_decay.
+    b = momentum * b + g and p -= rate * b. With nesterov, momentum * b + g takes the place of b in
+    the last step. With ns_coefficients the step is orthogonalised by ns_steps of the Newton-Schulz
+    iteration. Without pre_wd the weight decay is decoupled: p shrinks by lr * weight_decay * p.
 
     >>> p = Tensor([3.0, 4.0], requires_grad=True)
     >>> optimizer = LARS([p], lr=1.0, momentum=0.0, weight_decay=0.0, tcoef=0.5)
@@ -89,7 +89,7 @@ class LARS(Optimizer):
 
 
 class SGD(LARS):
-    """Gradient descent: g += weight_decay * p, b = momentum * b + g, p -= lr * b.
+    """Stochastic gradient descent: g += weight_decay * p, b = momentum * b + g, p -= lr * b.
 
     With nesterov p -= lr * (g + momentum * b). With classic b = momentum * b + lr * g, p -= b.
 
@@ -124,7 +124,7 @@ class SGD(LARS):
 
 
 class Muon(LARS):
-    """Gradient descent with orthogonalised steps (Jordan et al., 2024; arXiv:2502.16982).
+    """Gradient descent with orthogonalised momentum (Jordan et al., 2024; arXiv:2502.16982).
 
     The step is newton_schulz(g + momentum * b, ns_steps, ns_coefficients) of the parameter as a
     matrix of its first axis by all others; weight decay acts on the parameter itself. Use it for
@@ -168,7 +168,7 @@ class LAMB(Optimizer):
 
     With the betas b1 and b2, m = b1 * m + (1 - b1) * g, v = b2 * v + (1 - b2) * g^2, and after t
     steps the step is s = m / (1 - b1^t) / (sqrt(v / (1 - b2^t)) + eps) + weight_decay * p; p -= lr
-    * |p| / |s| * s. A ratio with a norm of 0 counts as 1; with adam the ratio is left out.
+    * |p| / |s| * s. The ratio |p| / |s| is 1 if one of the norms is 0; with adam it is left out.
 
     >>> p = Tensor([3.0, 4.0], requires_grad=True)
     >>> optimizer = LAMB([p], lr=0.1)

@@ -2,11 +2,11 @@
 
 """Functions of arrays, as numpy and the array API standard have them.
 
-Types are promoted as the standard says; numbers take the type of the array beside them. Integers
-give float32 where the result is no integer, and sums of short integers have 32 bits. Positions are
-int32. Functions whose result has a size that depends on values compute at once, unless size says
-how many elements there are: then those that are missing are fill_value. Results are new arrays:
-there is no argument out, as in JAX.
+Types are promoted as the standard says; numbers take the type of the array they are combined with.
+Integers give float32 where the result is not an integer, and sums of integers of 8 and 16 bits have
+32 bits. Indices are int32. Functions whose result has a size that depends on values compute at
+once, unless size gives the number of elements: then missing elements are filled with fill_value.
+Results are new arrays: as in JAX, there is no argument out.
 """
 
 from __future__ import annotations
@@ -479,7 +479,7 @@ _KAISER = operation("numpy.kaiser")
 
 
 def real(val: Operand) -> Tensor:
-    """The real part; real numbers are their own."""
+    """The real part; x itself if it is real."""
     return array(val)._call1(_REAL)
 
 
@@ -489,7 +489,7 @@ def imag(val: Operand) -> Tensor:
 
 
 def conj(x: Operand) -> Tensor:
-    """The complex conjugate; real numbers are their own."""
+    """The complex conjugate; x itself if it is real."""
     return array(x)._call1(_CONJ)
 
 
@@ -549,17 +549,17 @@ def expm1(x: Operand) -> Tensor:
 
 
 def isfinite(x: Operand) -> Tensor:
-    """Where x is neither infinite nor NaN: bool."""
+    """Whether x is neither infinite nor NaN, elementwise: bool."""
     return array(x)._call1(_ISFINITE)
 
 
 def isinf(x: Operand) -> Tensor:
-    """Where x is infinite: bool. detect_positive and detect_negative select the signs."""
+    """Whether x is infinite: bool. detect_positive and detect_negative select the signs."""
     return array(x)._call1(_ISINF)
 
 
 def isnan(x: Operand) -> Tensor:
-    """Where x is NaN: bool."""
+    """Whether x is NaN, elementwise: bool."""
     return array(x)._call1(_ISNAN)
 
 
@@ -584,12 +584,12 @@ def log10(x: Operand) -> Tensor:
 
 
 def logical_not(x: Operand) -> Tensor:
-    """Where x is 0: bool."""
+    """Whether x is 0, elementwise: bool."""
     return array(x)._call1(_LOGICAL_NOT)
 
 
 def sign(x: Operand) -> Tensor:
-    """-1, 0 or +1; NaN stays NaN. Of complex numbers x / |x|."""
+    """The sign: -1, 0 or +1, NaN for NaN; x / |x| for complex numbers."""
     return array(x)._call1(_SIGN)
 
 
@@ -703,44 +703,44 @@ def bitwise_xor(x: Operand, y: Operand) -> Tensor:
 
 
 def bitwise_left_shift(x: Operand, y: Operand) -> Tensor:
-    """x shifted to the left by y bits, for integers: 0 where y is the number of bits or more."""
+    """x shifted left by y bits, for integers; 0 where y is the width of the type or more."""
     x = array(x, y)
     return x._call1(_BITWISE_LEFT_SHIFT, operand(y, x))
 
 
 def bitwise_right_shift(x: Operand, y: Operand) -> Tensor:
-    """x shifted to the right by y bits, for integers: x / 2^y rounded down, for y from 0 on."""
+    """x shifted right by y bits, for integers: x / 2^y rounded down, for y >= 0."""
     x = array(x, y)
     return x._call1(_BITWISE_RIGHT_SHIFT, operand(y, x))
 
 
 def less(x: Operand, y: Operand) -> Tensor:
-    """Where x < y: bool."""
+    """Whether x < y, elementwise: bool."""
     return combine(array(x, y), POLY_LT, y, False)
 
 
 def less_equal(x: Operand, y: Operand) -> Tensor:
-    """Where x <= y: bool."""
+    """Whether x <= y, elementwise: bool."""
     return combine(array(x, y), POLY_LE, y, False)
 
 
 def greater(x: Operand, y: Operand) -> Tensor:
-    """Where x > y: bool."""
+    """Whether x > y, elementwise: bool."""
     return combine(array(x, y), POLY_GT, y, False)
 
 
 def greater_equal(x: Operand, y: Operand) -> Tensor:
-    """Where x >= y: bool."""
+    """Whether x >= y, elementwise: bool."""
     return combine(array(x, y), POLY_GE, y, False)
 
 
 def equal(x: Operand, y: Operand) -> Tensor:
-    """Where x = y: bool. NaN is equal to nothing."""
+    """Whether x = y, elementwise: bool. NaN is equal to nothing."""
     return combine(array(x, y), POLY_EQ, y, False)
 
 
 def not_equal(x: Operand, y: Operand) -> Tensor:
-    """Where x and y differ: bool."""
+    """Whether x and y differ, elementwise: bool."""
     return combine(array(x, y), POLY_NE, y, False)
 
 
@@ -781,9 +781,9 @@ def fmod(x: Operand, y: Operand) -> Tensor:
 
 
 def angle(z: Operand, deg: bool = False) -> Tensor:
-    """The angle of complex numbers with the positive real axis, in [-pi, pi].
+    """The phase angle of complex numbers, in [-pi, pi].
 
-    That of real numbers is 0, or pi below 0. In degrees with deg.
+    For real numbers it is 0, or pi if they are negative. With deg it is in degrees.
     """
     return array(z)._call1(_ANGLE, deg)
 
@@ -804,7 +804,7 @@ def trunc(x: Operand) -> Tensor:
 
 
 def round(a: Operand, decimals: int = 0) -> Tensor:
-    """x rounded to so many decimals, halves to the even number.
+    """x rounded to the given number of decimals, ties to even.
 
     Negative decimals round to tens, hundreds and so on.
     """
@@ -812,7 +812,7 @@ def round(a: Operand, decimals: int = 0) -> Tensor:
 
 
 def rint(x: Operand) -> Tensor:
-    """x rounded to the nearest integer, halves to the even one, as floating point numbers."""
+    """x rounded to the nearest integer, ties to even, as floating point numbers."""
     return array(x)._call1(_RINT)
 
 
@@ -838,7 +838,7 @@ def positive(x: Operand) -> Tensor:
 
 
 def signbit(x: Operand) -> Tensor:
-    """Whether numbers are negative: true of -0, too."""
+    """Whether the sign bit is set: true for negative numbers and -0."""
     return array(x)._call1(_SIGNBIT)
 
 
@@ -878,7 +878,7 @@ def isneginf(x: Operand) -> Tensor:
 
 
 def bitwise_count(x: Operand) -> Tensor:
-    """The number of ones in the bits of |x|, uint8."""
+    """The number of 1 bits of |x|, uint8."""
     return array(x)._call1(_BITWISE_COUNT)
 
 
@@ -889,10 +889,10 @@ def nan_to_num(
     posinf: float | None = None,
     neginf: float | None = None,
 ) -> Tensor:
-    """The array with numbers for NaN and infinities.
+    """The array with NaN replaced by nan, infinity by posinf and -infinity by neginf.
 
-    Infinities become the greatest numbers of the type unless given. It is a new array, whatever
-    copy is.
+    posinf and neginf are the greatest and the least finite number of the type unless given. The
+    result is a new array, whatever copy is.
     """
     return array(x)._call1(_NAN_TO_NUM, copy, nan, posinf, neginf)
 
@@ -903,7 +903,7 @@ def modf(x: Operand) -> tuple[Tensor, ...]:
 
 
 def frexp(x: Operand) -> tuple[Tensor, ...]:
-    """m with 1/2 <= |m| < 1 and an integer e with x = m 2^e."""
+    """The mantissa m, 1/2 <= |m| < 1, and the integer exponent e with x = m 2^e."""
     return array(x)._call(_FREXP)
 
 
@@ -914,31 +914,31 @@ def ldexp(x: Operand, y: Operand) -> Tensor:
 
 
 def logical_and(x: Operand, y: Operand) -> Tensor:
-    """Whether both are not 0: bool."""
+    """Whether both x and y are not 0: bool."""
     x = array(x, y)
     return x._call1(_LOGICAL_AND, operand(y, x))
 
 
 def logical_or(x: Operand, y: Operand) -> Tensor:
-    """Whether one is not 0: bool."""
+    """Whether x or y is not 0: bool."""
     x = array(x, y)
     return x._call1(_LOGICAL_OR, operand(y, x))
 
 
 def logical_xor(x: Operand, y: Operand) -> Tensor:
-    """Whether one and only one is not 0: bool."""
+    """Whether exactly one of x and y is not 0: bool."""
     x = array(x, y)
     return x._call1(_LOGICAL_XOR, operand(y, x))
 
 
 def nextafter(x: Operand, y: Operand) -> Tensor:
-    """The next number of the type after x towards y."""
+    """The next representable number after x towards y."""
     x = array(x, y)
     return x._call1(_NEXTAFTER, operand(y, x))
 
 
 def spacing(x: Operand) -> Tensor:
-    """The distance to the next number of the type, away from 0."""
+    """The distance to the next representable number, away from 0."""
     return array(x)._call1(_SPACING)
 
 
@@ -967,7 +967,7 @@ def lcm(x: Operand, y: Operand) -> Tensor:
 def fmax(x: Operand, y: Operand) -> Tensor:
     """The greater of x and y.
 
-    Where one is NaN it is the other.
+    Where one is NaN, the result is the other.
     """
     x = array(x, y)
     return x._call1(_FMAX, operand(y, x))
@@ -976,7 +976,7 @@ def fmax(x: Operand, y: Operand) -> Tensor:
 def fmin(x: Operand, y: Operand) -> Tensor:
     """The lesser of x and y.
 
-    Where one is NaN it is the other.
+    Where one is NaN, the result is the other.
     """
     x = array(x, y)
     return x._call1(_FMIN, operand(y, x))
@@ -1013,7 +1013,7 @@ def isclose(
     atol: float = 1e-08,
     equal_nan: bool = False,
 ) -> Tensor:
-    """Where |x - other| <= atol + rtol * |other|; with equal_nan NaN is close to NaN."""
+    """Whether |a - b| <= atol + rtol * |b|: bool; with equal_nan NaN is close to NaN."""
     a = array(a, b)
     return a._call1(_ISCLOSE, operand(b, a), rtol, atol, equal_nan)
 
@@ -1041,8 +1041,8 @@ def sum(
     """The sum along axes, all axes unless given.
 
     dtype is the type of the accumulator and of the result. By default integers of 8 and 16 bits and
-    bools are added in 32 bits, float16 in float32. initial is one more element, where, of a shape
-    that broadcasts, marks those that count.
+    bools are added in 32 bits, float16 in float32. initial is a further element; where is a mask,
+    of a shape that broadcasts, of the elements to include.
     """
     return array(a)._call1(_SUM, axis, known_dtype(dtype), keepdims, initial, mask(where))
 
@@ -1056,9 +1056,10 @@ def prod(
     initial: float | None = None,
     where: Operand | None = None,
 ) -> Tensor:
-    """The product along axes, in dtype if given, of short integers in 32 bits.
+    """The product along axes, in dtype if given; integers of 8 and 16 bits give 32 bits.
 
-    initial is one more element, where, of a shape that broadcasts, marks those that count.
+    initial is a further element; where is a mask, of a shape that broadcasts, of the elements to
+    include.
     """
     return array(a)._call1(_PROD, axis, known_dtype(dtype), keepdims, initial, mask(where))
 
@@ -1073,7 +1074,8 @@ def max(
 ) -> Tensor:
     """The greatest value along axes; NaN if one is NaN.
 
-    initial is one more element, where, of a shape that broadcasts, marks those that count.
+    initial is a further element; where is a mask, of a shape that broadcasts, of the elements to
+    include.
     """
     return array(a)._call1(_MAX, axis, keepdims, initial, mask(where))
 
@@ -1088,7 +1090,8 @@ def min(
 ) -> Tensor:
     """The least value along axes; NaN if one is NaN.
 
-    initial is one more element, where, of a shape that broadcasts, marks those that count.
+    initial is a further element; where is a mask, of a shape that broadcasts, of the elements to
+    include.
     """
     return array(a)._call1(_MIN, axis, keepdims, initial, mask(where))
 
@@ -1101,9 +1104,9 @@ def mean(
     keepdims: bool = False,
     where: Operand | None = None,
 ) -> Tensor:
-    """The mean along axes, of the elements in dtype if given; integers give float32.
+    """The mean along axes, of the elements converted to dtype if given; integers give float32.
 
-    where, of a shape that broadcasts, marks the elements that count.
+    where is a mask, of a shape that broadcasts, of the elements to include.
     """
     return array(a)._call1(_MEAN, axis, known_dtype(dtype), keepdims, mask(where))
 
@@ -1117,7 +1120,7 @@ def any(
 ) -> Tensor:
     """Whether any element along axes is not 0: bool.
 
-    where, of a shape that broadcasts, marks the elements that count.
+    where is a mask, of a shape that broadcasts, of the elements to include.
     """
     return array(a)._call1(_ANY, axis, keepdims, mask(where))
 
@@ -1131,7 +1134,7 @@ def all(
 ) -> Tensor:
     """Whether all elements along axes are not 0: bool.
 
-    where, of a shape that broadcasts, marks the elements that count.
+    where is a mask, of a shape that broadcasts, of the elements to include.
     """
     return array(a)._call1(_ALL, axis, keepdims, mask(where))
 
@@ -1149,8 +1152,8 @@ def var(
 ) -> Tensor:
     """The variance along axes: the sum of squared deviations divided by count - correction.
 
-    ddof is another name of correction. mean is the mean, with the reduced axes of size 1, if it is
-    known. where, of a shape that broadcasts, marks the elements that count.
+    ddof is another name of correction. mean is the mean, if it is already known, with size 1 along
+    the reduced axes. where is a mask, of a shape that broadcasts, of the elements to include.
     """
     return array(a)._call1(
         _VAR, axis, known_dtype(dtype), ddof, keepdims, mask(where), maybe(mean), correction
@@ -1170,7 +1173,7 @@ def std(
 ) -> Tensor:
     """The square root of the variance, with the same arguments.
 
-    where, of a shape that broadcasts, marks the elements that count.
+    where is a mask, of a shape that broadcasts, of the elements to include.
     """
     return array(a)._call1(
         _STD, axis, known_dtype(dtype), ddof, keepdims, mask(where), maybe(mean), correction
@@ -1178,23 +1181,23 @@ def std(
 
 
 def argmax(a: Operand, axis: int | None = None, *, keepdims: bool = False) -> Tensor:
-    """The position of the greatest element along an axis, the first of several.
+    """The index of the maximum along an axis; the first if there are several.
 
-    Unless an axis is given, it is that in the flattened array.
+    Without axis it is the index in the flattened array.
     """
     return array(a)._call1(_ARGMAX, axis, keepdims)
 
 
 def argmin(a: Operand, axis: int | None = None, *, keepdims: bool = False) -> Tensor:
-    """The position of the least element along an axis, the first of several.
+    """The index of the minimum along an axis; the first if there are several.
 
-    Unless an axis is given, it is that in the flattened array.
+    Without axis it is the index in the flattened array.
     """
     return array(a)._call1(_ARGMIN, axis, keepdims)
 
 
 def ptp(a: Operand, axis: Sizes | None = None, *, keepdims: bool = False) -> Tensor:
-    """The greatest less the least element along axes."""
+    """The range of values along axes: the maximum minus the minimum."""
     return array(a)._call1(_PTP, axis, keepdims)
 
 
@@ -1214,10 +1217,10 @@ def quantile(
 ) -> Tensor:
     """The quantiles along axes.
 
-    q has values from 0 to 1; its axes come first. method, one of NumPy's, says what lies between
-    two elements. weights, in the shape of the array or along its axis, need the method
-    "inverted_cdf": the result is the least element up to which they add up to the share q of their
-    sum.
+    q has values from 0 to 1; its axes come first in the result. method, one of NumPy's, says how to
+    interpolate between two elements. weights, of the shape of the array or along its axis, need the
+    method "inverted_cdf": the result is the least element at which the cumulative weight reaches
+    the share q of the total.
     """
     a = array(a, q)
     return a._call1(_QUANTILE, operand(q, a), axis, method, keepdims, maybe(weights))
@@ -1234,10 +1237,10 @@ def percentile(
 ) -> Tensor:
     """The percentiles along axes.
 
-    q has values from 0 to 100; its axes come first. method, one of NumPy's, says what lies between
-    two elements. weights, in the shape of the array or along its axis, need the method
-    "inverted_cdf": the result is the least element up to which they add up to the share q of their
-    sum.
+    q has values from 0 to 100; its axes come first in the result. method, one of NumPy's, says how
+    to interpolate between two elements. weights, of the shape of the array or along its axis, need
+    the method "inverted_cdf": the result is the least element at which the cumulative weight
+    reaches the share q of the total.
     """
     a = array(a, q)
     return a._call1(_PERCENTILE, operand(q, a), axis, method, keepdims, maybe(weights))
@@ -1254,10 +1257,10 @@ def nanquantile(
 ) -> Tensor:
     """The quantiles along axes of the elements that are not NaN.
 
-    q has values from 0 to 1; its axes come first. method, one of NumPy's, says what lies between
-    two elements. weights, in the shape of the array or along its axis, need the method
-    "inverted_cdf": the result is the least element up to which they add up to the share q of their
-    sum.
+    q has values from 0 to 1; its axes come first in the result. method, one of NumPy's, says how to
+    interpolate between two elements. weights, of the shape of the array or along its axis, need the
+    method "inverted_cdf": the result is the least element at which the cumulative weight reaches
+    the share q of the total.
     """
     a = array(a, q)
     return a._call1(_NANQUANTILE, operand(q, a), axis, method, keepdims, maybe(weights))
@@ -1274,10 +1277,10 @@ def nanpercentile(
 ) -> Tensor:
     """The percentiles along axes of the elements that are not NaN.
 
-    q has values from 0 to 100; its axes come first. method, one of NumPy's, says what lies between
-    two elements. weights, in the shape of the array or along its axis, need the method
-    "inverted_cdf": the result is the least element up to which they add up to the share q of their
-    sum.
+    q has values from 0 to 100; its axes come first in the result. method, one of NumPy's, says how
+    to interpolate between two elements. weights, of the shape of the array or along its axis, need
+    the method "inverted_cdf": the result is the least element at which the cumulative weight
+    reaches the share q of the total.
     """
     a = array(a, q)
     return a._call1(_NANPERCENTILE, operand(q, a), axis, method, keepdims, maybe(weights))
@@ -1304,7 +1307,8 @@ def nansum(
 ) -> Tensor:
     """The sum along axes of the elements that are not NaN.
 
-    initial is one more element, where, of a shape that broadcasts, marks those that count.
+    initial is a further element; where is a mask, of a shape that broadcasts, of the elements to
+    include.
     """
     return array(a)._call1(_NANSUM, axis, known_dtype(dtype), keepdims, initial, mask(where))
 
@@ -1320,7 +1324,8 @@ def nanprod(
 ) -> Tensor:
     """The product along axes of the elements that are not NaN.
 
-    initial is one more element, where, of a shape that broadcasts, marks those that count.
+    initial is a further element; where is a mask, of a shape that broadcasts, of the elements to
+    include.
     """
     return array(a)._call1(_NANPROD, axis, known_dtype(dtype), keepdims, initial, mask(where))
 
@@ -1335,7 +1340,8 @@ def nanmax(
 ) -> Tensor:
     """The greatest element along axes that is not NaN.
 
-    initial is one more element, where, of a shape that broadcasts, marks those that count.
+    initial is a further element; where is a mask, of a shape that broadcasts, of the elements to
+    include.
     """
     return array(a)._call1(_NANMAX, axis, keepdims, initial, mask(where))
 
@@ -1350,7 +1356,8 @@ def nanmin(
 ) -> Tensor:
     """The least element along axes that is not NaN.
 
-    initial is one more element, where, of a shape that broadcasts, marks those that count.
+    initial is a further element; where is a mask, of a shape that broadcasts, of the elements to
+    include.
     """
     return array(a)._call1(_NANMIN, axis, keepdims, initial, mask(where))
 
@@ -1365,7 +1372,7 @@ def nanmean(
 ) -> Tensor:
     """The mean along axes of the elements that are not NaN.
 
-    where, of a shape that broadcasts, marks the elements that count.
+    where is a mask, of a shape that broadcasts, of the elements to include.
     """
     return array(a)._call1(_NANMEAN, axis, known_dtype(dtype), keepdims, mask(where))
 
@@ -1383,8 +1390,8 @@ def nanvar(
 ) -> Tensor:
     """The variance along axes of the elements that are not NaN.
 
-    The arguments are those of var. where, of a shape that broadcasts, marks the elements that
-    count.
+    The arguments are those of var. where is a mask, of a shape that broadcasts, of the elements to
+    include.
     """
     return array(a)._call1(
         _NANVAR, axis, known_dtype(dtype), ddof, keepdims, mask(where), maybe(mean), correction
@@ -1404,8 +1411,8 @@ def nanstd(
 ) -> Tensor:
     """The standard deviation along axes of the elements that are not NaN.
 
-    The arguments are those of var. where, of a shape that broadcasts, marks the elements that
-    count.
+    The arguments are those of var. where is a mask, of a shape that broadcasts, of the elements to
+    include.
     """
     return array(a)._call1(
         _NANSTD, axis, known_dtype(dtype), ddof, keepdims, mask(where), maybe(mean), correction
@@ -1413,12 +1420,12 @@ def nanstd(
 
 
 def nanargmax(a: Operand, axis: int | None = None, *, keepdims: bool = False) -> Tensor:
-    """The position of the greatest element that is not NaN."""
+    """The index of the maximum along an axis, or in the flattened array, without NaN."""
     return array(a)._call1(_NANARGMAX, axis, keepdims)
 
 
 def nanargmin(a: Operand, axis: int | None = None, *, keepdims: bool = False) -> Tensor:
-    """The position of the least element that is not NaN."""
+    """The index of the minimum along an axis, or in the flattened array, without NaN."""
     return array(a)._call1(_NANARGMIN, axis, keepdims)
 
 
@@ -1429,7 +1436,7 @@ def average(
     *,
     keepdims: bool = False,
 ) -> tuple[Tensor, ...]:
-    """The mean along axes with weights, and the sum of the weights."""
+    """The weighted mean along axes, and the sum of the weights."""
     return array(a)._call(_AVERAGE, axis, maybe(weights), keepdims)
 
 
@@ -1440,7 +1447,11 @@ def cumulative_sum(
     *,
     include_initial: bool = False,
 ) -> Tensor:
-    """The sums of all elements up to each one."""
+    """The cumulative sum along an axis: element i is the sum of all elements up to i.
+
+    Without axis the array is flattened. With include_initial the result begins with the neutral
+    element, 0 or 1.
+    """
     return array(a)._call1(_CUMULATIVE_SUM, axis, known_dtype(dtype), include_initial)
 
 
@@ -1451,7 +1462,11 @@ def cumulative_prod(
     *,
     include_initial: bool = False,
 ) -> Tensor:
-    """The products of all elements up to each one."""
+    """The cumulative product along an axis: element i is the product of all elements up to i.
+
+    Without axis the array is flattened. With include_initial the result begins with the neutral
+    element, 0 or 1.
+    """
     return array(a)._call1(_CUMULATIVE_PROD, axis, known_dtype(dtype), include_initial)
 
 
@@ -1462,7 +1477,11 @@ def nancumsum(
     *,
     include_initial: bool = False,
 ) -> Tensor:
-    """The sums of all elements up to each one that are not NaN."""
+    """The cumulative sum along an axis, with NaN counted as 0.
+
+    Without axis the array is flattened. With include_initial the result begins with the neutral
+    element, 0 or 1.
+    """
     return array(a)._call1(_NANCUMSUM, axis, known_dtype(dtype), include_initial)
 
 
@@ -1473,7 +1492,11 @@ def nancumprod(
     *,
     include_initial: bool = False,
 ) -> Tensor:
-    """The products of all elements up to each one that are not NaN."""
+    """The cumulative product along an axis, with NaN counted as 1.
+
+    Without axis the array is flattened. With include_initial the result begins with the neutral
+    element, 0 or 1.
+    """
     return array(a)._call1(_NANCUMPROD, axis, known_dtype(dtype), include_initial)
 
 
@@ -1487,10 +1510,10 @@ def cov(
     aweights: Operand | None = None,
     dtype: DTypeLike | None = None,
 ) -> Tensor:
-    """The covariance matrix of variables, which are rows of m and y; columns without rowvar.
+    """The covariance matrix of variables: the rows of m and y, or their columns without rowvar.
 
-    The sums are divided by the number of observations - ddof: 1, or 0 with bias, unless given.
-    fweights are numbers of observations, aweights weights.
+    The sums are divided by the number of observations - ddof; ddof is 1, or 0 with bias, unless
+    given. fweights are the counts of observations, aweights their weights.
     """
     return array(m)._call1(
         _COV, maybe(y), rowvar, bias, ddof, maybe(fweights), maybe(aweights), known_dtype(dtype)
@@ -1503,7 +1526,7 @@ def corrcoef(
     rowvar: bool = True,
     dtype: DTypeLike | None = None,
 ) -> Tensor:
-    """The coefficients of correlation of variables, which are rows of x and y."""
+    """The correlation coefficients of variables: the rows of x and y, or columns without rowvar."""
     return array(x)._call1(_CORRCOEF, maybe(y), rowvar, known_dtype(dtype))
 
 
@@ -1514,7 +1537,7 @@ def diff(
     prepend: Operand | None = None,
     append: Operand | None = None,
 ) -> Tensor:
-    """The n-th differences along an axis, with elements in front and behind."""
+    """The n-th differences along an axis, with prepend joined in front and append behind."""
     return array(a)._call1(_DIFF, n, axis, maybe(prepend), maybe(append))
 
 
@@ -1523,7 +1546,7 @@ def ediff1d(
     to_end: Operand | None = None,
     to_begin: Operand | None = None,
 ) -> Tensor:
-    """The differences of neighbours in the flattened array, with elements in front and behind."""
+    """The differences of neighbours in the flattened array, between to_begin and to_end."""
     return array(ary)._call1(_EDIFF1D, maybe(to_end), maybe(to_begin))
 
 
@@ -1533,9 +1556,9 @@ def gradient(
     axis: Sizes | None = None,
     edge_order: int = 1,
 ) -> tuple[Tensor, ...]:
-    """The derivatives along axes by differences, one array for each axis.
+    """The derivatives along axes by finite differences, one array for each axis.
 
-    spacing is the distance of elements, or their coordinates along the axis.
+    spacing is the distance between elements, or their coordinates along the axis.
     """
     f = array(f, spacing)
     return f._call(_GRADIENT, operand(spacing, f), axis, edge_order)
@@ -1544,7 +1567,7 @@ def gradient(
 def trapezoid(y: Operand, x: Operand = 1, axis: int = -1) -> Tensor:
     """The integral along an axis by the trapezoidal rule.
 
-    x is the distance of elements or their coordinates.
+    x is the distance between elements, or their coordinates.
     """
     y = array(y, x)
     return y._call1(_TRAPEZOID, operand(x, y), axis)
@@ -1556,9 +1579,9 @@ def unwrap(
     axis: int = -1,
     period: float = 6.283185307179586,
 ) -> Tensor:
-    """Angles with multiples of the period added, so that neighbours are near.
+    """Angles along an axis with multiples of the period added, so that there are no jumps.
 
-    Only steps above discont, at least half the period, are changed.
+    A jump is a difference of neighbours above discont, which is at least half the period.
     """
     return array(p)._call1(_UNWRAP, discont, axis, period)
 
@@ -1571,10 +1594,10 @@ def interp(
     right: float | None = None,
     period: float | None = None,
 ) -> Tensor:
-    """The piecewise linear function through the points (xp, fp), for ascending xp.
+    """The piecewise linear interpolation at x of the points (xp, fp), for ascending xp.
 
-    left and right are its values outside, those at the ends unless given. With a period, points may
-    be in any order, and there is no outside.
+    left and right are the values below and above all points, by default those of the end points.
+    With a period x is periodic, and the points may be in any order.
     """
     return array(x)._call1(_INTERP, array(xp), array(fp), left, right, period)
 
@@ -1586,7 +1609,7 @@ def sort(
     descending: bool = False,
     stable: bool = True,
 ) -> Tensor:
-    """The elements in order along an axis. NaN is the greatest number.
+    """The elements sorted along an axis. NaN is the greatest number.
 
     Complex numbers are sorted by their real, then by their imaginary parts. All kinds are stable.
     """
@@ -1600,7 +1623,7 @@ def argsort(
     descending: bool = False,
     stable: bool = True,
 ) -> Tensor:
-    """The positions of the elements in order along an axis, int32.
+    """The indices, int32, that sort the array along an axis.
 
     Equal elements keep their order, whatever kind is.
     """
@@ -1608,19 +1631,19 @@ def argsort(
 
 
 def lexsort(keys: Sequence[Operand], axis: int = -1) -> Tensor:
-    """The positions that sort by the last of several arrays, then by the one before, and so on."""
+    """The indices that sort by several keys: by the last one, ties by the one before, and so on."""
     if not len(keys):
         raise wrong("keys", "none", "one or more", TypeError)
     return join(tensors(keys), _LEXSORT, axis)[0]
 
 
 def partition(a: Operand, kth: Sizes, axis: int = -1, kind: str | None = None) -> Tensor:
-    """The elements along an axis, lesser ones before those at kth: sorted."""
+    """The elements partitioned at the indices kth along an axis; here they are fully sorted."""
     return array(a)._call1(_PARTITION, kth, axis, kind)
 
 
 def argpartition(a: Operand, kth: Sizes, axis: int = -1, kind: str | None = None) -> Tensor:
-    """The positions of the elements of partition."""
+    """The indices of the elements of partition."""
     return array(a)._call1(_ARGPARTITION, kth, axis, kind)
 
 
@@ -1630,17 +1653,18 @@ def searchsorted(
     side: str = "left",
     sorter: Operand | None = None,
 ) -> Tensor:
-    """The positions, int32, at which the values v keep the vector a sorted.
+    """The indices, int32, where v would be inserted into the vector a to keep it sorted.
 
-    Equal elements come behind them, or before with "right". sorter are the positions that sort a.
+    An index is that of the first equal element, or with side "right" the one behind the last.
+    sorter are the indices that sort a.
     """
     return array(a)._call1(_SEARCHSORTED, array(v), side, maybe(sorter))
 
 
 def digitize(x: Operand, bins: Operand, right: bool = False) -> Tensor:
-    """The number of the bin of each element, for ascending or descending edges.
+    """The number of the bin of each element; bins are the edges, ascending or descending.
 
-    With right the upper edge belongs to a bin.
+    A bin includes its lower edge, or with right its upper edge.
     """
     return array(x)._call1(_DIGITIZE, array(bins), right)
 
@@ -1653,7 +1677,7 @@ def bincount(
 ) -> Tensor:
     """The number of elements equal to 0, 1, …, or the sum of their weights.
 
-    length is that of the result, otherwise the greatest element + 1.
+    length is the length of the result, by default the greatest element + 1, at least minlength.
     """
     return array(x)._call1(_BINCOUNT, maybe(weights), minlength, length)
 
@@ -1665,11 +1689,11 @@ def histogram(
     density: bool = False,
     weights: Operand | None = None,
 ) -> tuple[Tensor, ...]:
-    """The number of elements between edges, and the edges.
+    """The number of elements in each bin, and the edges of the bins.
 
-    bins is the number of intervals of one width over range, the least to the greatest element
-    unless given, or a tensor of edges. With density the counts are divided by their sum and the
-    width of the interval.
+    bins is the number of bins of equal width over range, by default from the least to the greatest
+    element, or a tensor of edges. With density the counts are divided by their sum and the width of
+    the bin.
     """
     a = array(a, bins)
     return a._call(_HISTOGRAM, operand(bins, a), range, density, maybe(weights))
@@ -1681,7 +1705,7 @@ def histogram_bin_edges(
     range: Sequence[float] | None = None,
     weights: Operand | None = None,
 ) -> Tensor:
-    """The edges of histogram."""
+    """The edges of the bins of histogram."""
     a = array(a, bins)
     return a._call1(_HISTOGRAM_BIN_EDGES, operand(bins, a), range, maybe(weights))
 
@@ -1693,10 +1717,11 @@ def unique_all(
     equal_nan: bool = False,
     axis: int | None = None,
 ) -> tuple[Tensor, ...]:
-    """The distinct elements, or slices along an axis, in ascending order.
+    """The distinct elements, or slices along an axis, in ascending order, with indices and counts.
 
-    Also where each is first in the flattened array, the position of each element in them, and how
-    often each is there. NaN is equal to none unless equal_nan.
+    indices are those of first occurrences in the flattened array or along the axis, inverse_indices
+    are the index of each element, or slice, of the array among the distinct ones, counts the
+    numbers of occurrences. Each NaN is distinct unless equal_nan.
     """
     return array(x)._call(_UNIQUE_ALL, size, fill_value, equal_nan, axis)
 
@@ -1707,7 +1732,7 @@ def unique_values(
     fill_value: float | None = None,
     equal_nan: bool = False,
 ) -> Tensor:
-    """The distinct elements in ascending order. NaN is equal to none unless equal_nan."""
+    """The distinct elements in ascending order. Each NaN is distinct unless equal_nan."""
     return array(x)._call1(_UNIQUE_VALUES, size, fill_value, equal_nan)
 
 
@@ -1741,7 +1766,7 @@ def setdiff1d(
 ) -> Tensor:
     """The distinct elements that are not in ar2, in ascending order.
 
-    With assume_unique all elements that are not, in their order.
+    With assume_unique all elements that are not in ar2, in their order.
     """
     return array(ar1)._call1(_SETDIFF1D, array(ar2), assume_unique, size, fill_value)
 
@@ -1753,7 +1778,7 @@ def setxor1d(
     size: int | None = None,
     fill_value: float | None = None,
 ) -> Tensor:
-    """The distinct elements that are in one of the arrays only, in ascending order."""
+    """The distinct elements that are in exactly one of the arrays, in ascending order."""
     return array(ar1)._call1(_SETXOR1D, array(ar2), assume_unique, size, fill_value)
 
 
@@ -1763,7 +1788,7 @@ def isin(
     assume_unique: bool = False,
     invert: bool = False,
 ) -> Tensor:
-    """Whether each element is one of test_elements: bool; with invert, whether it is none."""
+    """Whether each element is one of test_elements: bool; with invert, whether it is not."""
     return array(element)._call1(_ISIN, array(test_elements), assume_unique, invert)
 
 
@@ -1772,17 +1797,17 @@ def nonzero(
     size: int | None = None,
     fill_value: float | None = None,
 ) -> tuple[Tensor, ...]:
-    """The positions of the elements that are not 0, one vector for each axis, int32."""
+    """The indices of the elements that are not 0, one vector for each axis, int32."""
     return array(a)._call(_NONZERO, size, fill_value)
 
 
 def argwhere(a: Operand, size: int | None = None, fill_value: float | None = None) -> Tensor:
-    """The positions of the elements that are not 0, one element a row, int32."""
+    """The indices of the elements that are not 0, one row for each element, int32."""
     return array(a)._call1(_ARGWHERE, size, fill_value)
 
 
 def flatnonzero(a: Operand, size: int | None = None, fill_value: float | None = None) -> Tensor:
-    """The positions of the elements of the flattened array that are not 0, int32."""
+    """The indices of the elements of the flattened array that are not 0, int32."""
     return array(a)._call1(_FLATNONZERO, size, fill_value)
 
 
@@ -1806,18 +1831,19 @@ def take(
 ) -> Tensor:
     """The elements at indices along an axis, or of the flattened array.
 
-    Negative ones count from the end. The axis becomes those of indices. An index out of bounds is
-    an error if index is already computed. In a lazy index it gives 0. mode "clip" moves indices out
-    of range to the edge, "wrap" counts them anew from 0. With "fill" they give fill_value: NaN, the
-    least integer of a signed and the greatest one of another type, or true unless given.
+    Negative indices count from the end. The axes of indices take the place of the axis. An index
+    out of bounds is an error if index is already computed. In a lazy index it gives 0. mode "clip"
+    clamps indices out of bounds, "wrap" takes them modulo the size. With "fill" they give
+    fill_value, by default NaN, the least integer of a signed type, the greatest of an unsigned
+    type, or true.
     """
     return array(a)._call1(_TAKE, array(indices), axis, mode, fill_value)
 
 
 def take_along_axis(arr: Operand, indices: Operand, axis: int = -1) -> Tensor:
-    """The element at the index in each place along an axis.
+    """For each element of indices, the element of the array at that index along an axis.
 
-    Negative ones count from the end; other axes broadcast. An index out of bounds is an error if
+    Negative indices count from the end; other axes broadcast. An index out of bounds is an error if
     index is already computed. In a lazy index it gives 0.
     """
     return array(arr)._call1(_TAKE_ALONG_AXIS, array(indices), axis)
@@ -1830,7 +1856,7 @@ def put_along_axis(
     axis: int,
     inplace: bool = False,
 ) -> Tensor:
-    """The array with values in the places that take_along_axis takes.
+    """The array with values written to the elements that take_along_axis reads.
 
     An index out of bounds is an error if it is already computed. In a lazy tensor it writes
     nothing.
@@ -1846,19 +1872,19 @@ def put(
     mode: str = "raise",
     inplace: bool = False,
 ) -> Tensor:
-    """The array with the values v at the positions ind of the flattened array, repeated as needed.
+    """The array with v, repeated as needed, written at the indices ind of the flattened array.
 
     An index out of bounds is an error if it is already computed. In a lazy tensor it writes
-    nothing. mode "clip" moves indices out of range to the edge, "wrap" counts them anew from 0.
+    nothing. mode "clip" clamps indices out of bounds, "wrap" takes them modulo the size.
     """
     a = array(a)
     return a._call1(_PUT, array(ind), operand(v, a), mode, inplace)
 
 
 def unravel_index(indices: Operand, shape: Sizes) -> tuple[Tensor, ...]:
-    """The positions along the axes of a shape, a tensor for each, of places in row-major order.
+    """The indices along each axis of a shape, one tensor for each, of row-major flat indices.
 
-    Negative ones count from the end.
+    Negative flat indices count from the end.
     """
     return array(indices)._call(_UNRAVEL_INDEX, shape)
 
@@ -1868,21 +1894,21 @@ def ravel_multi_index(
     dims: Sizes,
     mode: str = "raise",
 ) -> Tensor:
-    """The positions in the row-major order of a shape, of a tensor of positions along each axis.
+    """The row-major flat indices, in an array of shape dims, of indices along each axis.
 
-    Those outside are errors where they are in memory, moved to the edge with "clip", and counted
-    anew from 0 with "wrap".
+    Indices out of bounds are an error if they are already computed; mode "clip" clamps them, "wrap"
+    takes them modulo the size.
     """
     return join(tensors(multi_index), _RAVEL_MULTI_INDEX, dims, mode)[0]
 
 
 def tril_indices_from(arr: Operand, k: int = 0) -> tuple[Tensor, ...]:
-    """The positions of the lower triangle of a matrix, up to its diagonal k, int32."""
+    """The row and column indices of the lower triangle of a matrix, up to diagonal k, int32."""
     return array(arr)._call(_TRIL_INDICES_FROM, k)
 
 
 def triu_indices_from(arr: Operand, k: int = 0) -> tuple[Tensor, ...]:
-    """The positions of the upper triangle of a matrix, from its diagonal k on, int32."""
+    """The row and column indices of the upper triangle of a matrix, from diagonal k on, int32."""
     return array(arr)._call(_TRIU_INDICES_FROM, k)
 
 
@@ -1892,37 +1918,43 @@ def fill_diagonal(
     wrap: bool = False,
     inplace: bool = False,
 ) -> Tensor:
-    """The array with val on its diagonal: the elements with one index along all axes.
+    """The array with val on its main diagonal: the elements whose indices along all axes are equal.
 
-    With wrap, the diagonal of a tall matrix begins anew below it.
+    With wrap, the diagonal of a tall matrix starts again below its end.
     """
     a = array(a, val)
     return a._call1(_FILL_DIAGONAL, operand(val, a), wrap, inplace)
 
 
 def delete(arr: Operand, obj: Sizes, axis: int | None = None) -> Tensor:
-    """The array without the elements at positions along an axis, or of the flattened array."""
+    """The array without the elements at the indices obj along an axis.
+
+    Without axis the array is flattened.
+    """
     return array(arr)._call1(_DELETE, obj, axis)
 
 
 def insert(arr: Operand, obj: Sizes, values: Operand, axis: int | None = None) -> Tensor:
-    """The array with values in front of positions along an axis, or of the flattened array."""
+    """The array with values inserted in front of the indices obj along an axis.
+
+    Without axis the array is flattened.
+    """
     arr = array(arr)
     return arr._call1(_INSERT, obj, operand(values, arr), axis)
 
 
 def permute_dims(a: Operand, axes: Sizes | None = None) -> Tensor:
-    """The axes in another order, reversed unless given."""
+    """The array with permuted axes: axis i of the result is axis axes[i]; reversed unless given."""
     return array(a)._call1(_PERMUTE_DIMS, axes)
 
 
 def moveaxis(a: Operand, source: Sizes, destination: Sizes) -> Tensor:
-    """Axes moved to other places; the others keep their order."""
+    """The array with axes moved from source to destination; the others keep their order."""
     return array(a)._call1(_MOVEAXIS, source, destination)
 
 
 def rollaxis(a: Operand, axis: int, start: int = 0) -> Tensor:
-    """An axis moved in front of the axis start."""
+    """The array with an axis moved in front of the axis start."""
     return array(a)._call1(_ROLLAXIS, axis, start)
 
 
@@ -1932,22 +1964,22 @@ def resize(a: Operand, new_shape: Sizes) -> Tensor:
 
 
 def swapaxes(a: Operand, axis1: int, axis2: int) -> Tensor:
-    """Two axes exchanged."""
+    """The array with two axes swapped."""
     return array(a)._call1(_SWAPAXES, axis1, axis2)
 
 
 def matrix_transpose(x: Operand) -> Tensor:
-    """The last two axes exchanged."""
+    """The array with its last two axes swapped."""
     return array(x)._call1(_MATRIX_TRANSPOSE)
 
 
 def flip(m: Operand, axis: Sizes | None = None) -> Tensor:
-    """The order of elements along axes reversed, all axes unless given."""
+    """The array with the order of elements along axes reversed, along all axes unless given."""
     return array(m)._call1(_FLIP, axis)
 
 
 def rot90(m: Operand, k: int = 1, axes: Sizes = (0, 1)) -> Tensor:
-    """The array turned by k quarters of a turn, from the first of two axes to the second."""
+    """The array rotated by k times 90 degrees from the first to the second of two axes."""
     return array(m)._call1(_ROT90, k, axes)
 
 
@@ -2000,7 +2032,7 @@ def stack(arrays: Sequence[Operand], axis: int = 0) -> Tensor:
 
 
 def unstack(x: Operand, axis: int = 0) -> tuple[Tensor, ...]:
-    """The parts of an array along an axis, without it."""
+    """The slices of an array along an axis, each without that axis."""
     return array(x)._call(_UNSTACK, axis)
 
 
@@ -2041,7 +2073,7 @@ def diagflat(v: Operand, k: int = 0) -> Tensor:
 
 
 def packbits(a: Operand, axis: int | None = None, bitorder: str = "big") -> Tensor:
-    """The bits of elements that are not 0, eight to a byte along an axis, uint8."""
+    """The elements along an axis packed as bits, 1 where they are not 0, eight to a byte, uint8."""
     return array(a)._call1(_PACKBITS, axis, bitorder)
 
 
@@ -2051,9 +2083,9 @@ def unpackbits(
     count: int | None = None,
     bitorder: str = "big",
 ) -> Tensor:
-    """The bits of bytes along an axis, uint8: all, or the first count.
+    """The bits of the bytes along an axis, uint8: all, or the first count.
 
-    A count below 0 leaves out so many at the end.
+    A negative count leaves out that many at the end.
     """
     return array(a)._call1(_UNPACKBITS, axis, count, bitorder)
 
@@ -2067,36 +2099,36 @@ def matmul(x: Operand, y: Operand) -> Tensor:
 
 
 def tensordot(a: Operand, y: Operand, axes: Sizes = 2, y_axes: Sizes | None = None) -> Tensor:
-    """The sum of products over axes of both.
+    """The products of two arrays, summed over pairs of axes.
 
-    axes are those of x beside y_axes of y; alone, a number of the last axes of x and the first of
-    y.
+    axes are axes of the first array, y_axes those of y that they are paired with; without y_axes,
+    axes is a number n: the last n axes of the first array and the first n of y.
     """
     return array(a)._call1(_TENSORDOT, array(y), axes, y_axes)
 
 
 def vecdot(x: Operand, y: Operand, axis: int = -1) -> Tensor:
-    """The sum of products along an axis, with the conjugate of x."""
+    """The dot product along an axis, with the complex conjugate of x."""
     return array(x)._call1(_VECDOT, array(y), axis)
 
 
 def matvec(x: Operand, y: Operand) -> Tensor:
-    """The products of matrices x and vectors, the last axis of y."""
+    """The products of matrices x (…, m, n) and vectors y (…, n)."""
     return array(x)._call1(_MATVEC, array(y))
 
 
 def vecmat(x: Operand, y: Operand) -> Tensor:
-    """The products of vectors, the last axis of x, and matrices y."""
+    """The products of the complex conjugates of vectors x (…, m) and matrices y (…, m, n)."""
     return array(x)._call1(_VECMAT, array(y))
 
 
 def outer(a: Operand, b: Operand) -> Tensor:
-    """The products of all elements of two vectors."""
+    """The outer product of two vectors: out[i, j] = a[i] * b[j]."""
     return array(a)._call1(_OUTER, array(b))
 
 
 def kron(a: Operand, b: Operand) -> Tensor:
-    """The product of Kronecker."""
+    """The Kronecker product."""
     return array(a)._call1(_KRON, array(b))
 
 
@@ -2108,49 +2140,53 @@ def cross(
     axisc: int = -1,
     axis: int | None = None,
 ) -> Tensor:
-    """The cross product of vectors of 2 or 3.
+    """The cross product of vectors of 2 or 3 elements.
 
-    They lie along axisa and axisb, the result along axisc; or all along axis. Two vectors of 2 have
-    one number, the third of their product.
+    They lie along axisa and axisb, the result along axisc; axis stands for all three. Two vectors
+    of 2 elements give one number, the third component.
     """
     return array(a)._call1(_CROSS, array(b), axisa, axisb, axisc, axis)
 
 
 def convolve(a: Operand, v: Operand, mode: str = "full") -> Tensor:
-    """The convolution of two vectors: all of it, as long as the longer one, or without edges."""
+    """The convolution of two vectors.
+
+    mode "full" gives all of it, "same" as many elements as the longer vector has, "valid" only
+    those where the vectors overlap completely.
+    """
     return array(a)._call1(_CONVOLVE, array(v), mode)
 
 
 def correlate(a: Operand, v: Operand, mode: str = "valid") -> Tensor:
-    """The correlation of two vectors: convolve with v reversed and conjugate."""
+    """The correlation of two vectors: convolve with v reversed and conjugated."""
     return array(a)._call1(_CORRELATE, array(v), mode)
 
 
 def polyval(p: Operand, x: Operand) -> Tensor:
-    """The polynomial with coefficients p, the highest first, at x."""
+    """The value at x of the polynomial with coefficients p, the highest power first."""
     p = array(p, x)
     return p._call1(_POLYVAL, operand(x, p))
 
 
 def roots(p: Operand, strip_zeros: bool = True) -> Tensor:
-    """The complex roots, in any order, of the polynomial with coefficients p, the highest first.
+    """The complex roots, in any order, of a polynomial with coefficients p, highest power first.
 
-    Coefficients of 0 at both ends are cut off, for which p is computed; the last ones are roots of
-    0. Without strip_zeros the first one must not be 0.
+    Leading and trailing coefficients of 0 are removed, for which p is computed; each trailing one
+    is a root 0. Without strip_zeros the first coefficient must not be 0.
     """
     return array(p)._call1(_ROOTS, strip_zeros)
 
 
 def polydiv(u: Operand, v: Operand) -> tuple[Tensor, ...]:
-    """The quotient and the remainder of polynomials, by their coefficients.
+    """The coefficients of the quotient and the remainder of two polynomials.
 
-    The remainder has as many as u. The first coefficient of v must not be 0.
+    The remainder has as many coefficients as u. The first coefficient of v must not be 0.
     """
     return array(u)._call(_POLYDIV, array(v))
 
 
 def poly(seq_of_zeros: Operand) -> Tensor:
-    """The coefficients, the highest first, of the polynomial with these roots.
+    """The coefficients, highest power first, of the polynomial with the given roots.
 
     Of a square matrix it is the characteristic polynomial.
     """
@@ -2158,41 +2194,41 @@ def poly(seq_of_zeros: Operand) -> Tensor:
 
 
 def polyfit(x: Operand, y: Operand, deg: int, w: Operand | None = None) -> Tensor:
-    """The coefficients of the polynomial of degree deg that is nearest to y at x.
+    """The coefficients of the polynomial of degree deg that fits y at x by least squares.
 
-    The highest is first: they have the shape (deg + 1), or (deg + 1, k) for y (n, k). The fit is by
-    least squares, with weights w (n).
+    The highest power is first: the shape is (deg + 1), or (deg + 1, k) for y (n, k). w (n) are the
+    weights of the points.
     """
     return array(x)._call1(_POLYFIT, array(y), deg, maybe(w))
 
 
 def polyadd(a1: Operand, a2: Operand) -> Tensor:
-    """The sum of polynomials, by their coefficients."""
+    """The coefficients of the sum of two polynomials."""
     return array(a1)._call1(_POLYADD, array(a2))
 
 
 def polysub(a1: Operand, a2: Operand) -> Tensor:
-    """The difference of polynomials, by their coefficients."""
+    """The coefficients of the difference of two polynomials."""
     return array(a1)._call1(_POLYSUB, array(a2))
 
 
 def polymul(a1: Operand, a2: Operand) -> Tensor:
-    """The product of polynomials, by their coefficients."""
+    """The coefficients of the product of two polynomials."""
     return array(a1)._call1(_POLYMUL, array(a2))
 
 
 def polyder(p: Operand, m: int = 1) -> Tensor:
-    """The derivative of order m of a polynomial."""
+    """The coefficients of the derivative of order m of a polynomial."""
     return array(p)._call1(_POLYDER, m)
 
 
 def polyint(p: Operand, m: int = 1, k: Sequence[float] | None = None) -> Tensor:
-    """The integral of order m of a polynomial, with constants k."""
+    """The coefficients of the integral of order m of a polynomial, with integration constants k."""
     return array(p)._call1(_POLYINT, m, k)
 
 
 def vander(x: Operand, n: int | None = None, increasing: bool = False) -> Tensor:
-    """The matrix of powers of a vector, with n columns."""
+    """The Vandermonde matrix: the powers of the elements of a vector, in n columns."""
     return array(x)._call1(_VANDER, n, increasing)
 
 
@@ -2202,22 +2238,22 @@ def bartlett(M: int) -> Tensor:
 
 
 def blackman(M: int) -> Tensor:
-    """The window of Blackman of M points, float32."""
+    """The Blackman window of M points, float32."""
     return make(Tensor, _BLACKMAN, M)
 
 
 def hamming(M: int) -> Tensor:
-    """The window of Hamming of M points, float32."""
+    """The Hamming window of M points, float32."""
     return make(Tensor, _HAMMING, M)
 
 
 def hanning(M: int) -> Tensor:
-    """The window of von Hann of M points, float32."""
+    """The Hann window of M points, float32."""
     return make(Tensor, _HANNING, M)
 
 
 def kaiser(M: int, beta: float) -> Tensor:
-    """The window of Kaiser of M points with the parameter beta, float32."""
+    """The Kaiser window of M points with the parameter beta, float32."""
     return make(Tensor, _KAISER, M, beta)
 
 

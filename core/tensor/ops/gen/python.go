@@ -84,7 +84,7 @@ func pythonMethods() []byte {
 			}
 		}
 	}
-	return slices.Concat([]byte(mark+`"""The methods of Tensor that the descriptions of operations say all about."""
+	return slices.Concat([]byte(mark+`"""The methods of Tensor that are generated from the descriptions of operations."""
 
 from __future__ import annotations
 
