@@ -203,8 +203,11 @@ export function defaultDevice(device?: Device): Device
 /** Returns the available devices among the given ones, or among all; opens webgpu if it is one of these. */
 export function init(...devicesToInit: Device[]): Promise<Device[]>
 
-/** The GPUDevice of webgpu if the library uses it in this thread; else a TypeError: pass a GPUDevice of the program to Device.init. */
-export function getWebGPUDevice(): never
+/**
+ * The GPUDevice of webgpu if the library uses it in this thread; else a TypeError: pass a GPUDevice of the program to Device.init.
+ * The type is object in programs without the types of WebGPU.
+ */
+export function getWebGPUDevice(): typeof globalThis extends { GPUDevice: { prototype: infer T } } ? T : object
 
 /** Puts the arrays and numbers of a tree on a device. */
 export function devicePut<T extends JsTree<any>>(x: T, device?: Device): Promise<MapJsTree<T, number | boolean, Array>>

@@ -159,10 +159,10 @@ export function dynamicUpdateIndexInDim(x: ArrayLike, options: { update: ArrayLi
 
 /**
  * Windows of x, of sizes sliceSizes, at startIndices.
- * The last axis of startIndices has a number for each axis in startIndexMap. offsetDims are the window axes of the result: the axes of x
- * without collapsedSliceDims, of size 1, and operandBatchingDims, which correspond to startIndicesBatchingDims.
- * Windows that reach out of bounds give fillValue (by default NaN, the least signed or the greatest unsigned integer); with clip they are
- * moved inside.
+ * The last axis of startIndices holds the start of a window: an index for each axis of x in startIndexMap. offsetDims are the window axes
+ * of the result: the axes of x without collapsedSliceDims, of size 1, and operandBatchingDims, which correspond to
+ * startIndicesBatchingDims. Windows that reach out of bounds give fillValue (by default NaN, the least signed or the greatest unsigned
+ * integer); with clip they are moved inside.
  * @param sliceSizes 0 or more
  * @param mode fill by default
  */
@@ -172,10 +172,10 @@ export function gather(x: ArrayLike, startIndices: ArrayLike, offsetDims: number
 export function gather(x: ArrayLike, options: { startIndices: ArrayLike, offsetDims: number | readonly number[], collapsedSliceDims: number | readonly number[], startIndexMap: number | readonly number[], slicenumbers: number | readonly number[], operandBatchingDims?: number | readonly number[] | null, startIndicesBatchingDims?: number | readonly number[] | null, mode?: 'fill' | 'drop' | 'clip' | 'promise_in_bounds', fillValue?: number | boolean | null }): Array
 
 /**
- * x with windows replaced by those of updates.
- * If several values are written to one element, the last one remains. The last axis of scatterIndices has a number for each axis in
- * scatterDimsToOperandDims. updateWindowDims are the window axes of updates: the axes of x without insertedWindowDims and
- * operandBatchingDims. Windows that reach out of bounds are dropped; with clip they are moved inside.
+ * x with the windows at scatterIndices replaced by those of updates.
+ * If several values are written to one element, the last one remains. The last axis of scatterIndices holds the start of a window: an index
+ * for each axis of x in scatterDimsToOperandDims. updateWindowDims are the window axes of updates: the axes of x without insertedWindowDims
+ * and operandBatchingDims. Windows that reach out of bounds are dropped; with clip they are moved inside.
  * @param mode fill by default
  */
 export function scatter(x: ArrayLike, scatterIndices: ArrayLike, updates: ArrayLike, updateWindowDims: number | readonly number[], insertedWindowDims: number | readonly number[], scatterDimsToArrayLikeDims: number | readonly number[], operandBatchingDims?: number | readonly number[] | null, scatterIndicesBatchingDims?: number | readonly number[] | null, mode?: 'fill' | 'drop' | 'clip' | 'promise_in_bounds'): Array
@@ -184,10 +184,10 @@ export function scatter(x: ArrayLike, scatterIndices: ArrayLike, updates: ArrayL
 export function scatter(x: ArrayLike, options: { scatterIndices: ArrayLike, updates: ArrayLike, updateWindowDims: number | readonly number[], insertedWindowDims: number | readonly number[], scatterDimsToArrayLikeDims: number | readonly number[], operandBatchingDims?: number | readonly number[] | null, scatterIndicesBatchingDims?: number | readonly number[] | null, mode?: 'fill' | 'drop' | 'clip' | 'promise_in_bounds' }): Array
 
 /**
- * x with windows of updates added.
- * The last axis of scatterIndices has a number for each axis in scatterDimsToOperandDims. updateWindowDims are the window axes of
- * updates: the axes of x without insertedWindowDims and operandBatchingDims. Windows that reach out of bounds are dropped; with clip
- * they are moved inside.
+ * x with the windows of updates added at scatterIndices.
+ * The last axis of scatterIndices holds the start of a window: an index for each axis of x in scatterDimsToOperandDims. updateWindowDims
+ * are the window axes of updates: the axes of x without insertedWindowDims and operandBatchingDims. Windows that reach out of bounds are
+ * dropped; with clip they are moved inside.
  * @param mode fill by default
  */
 export function scatterAdd(x: ArrayLike, scatterIndices: ArrayLike, updates: ArrayLike, updateWindowDims: number | readonly number[], insertedWindowDims: number | readonly number[], scatterDimsToArrayLikeDims: number | readonly number[], operandBatchingDims?: number | readonly number[] | null, scatterIndicesBatchingDims?: number | readonly number[] | null, mode?: 'fill' | 'drop' | 'clip' | 'promise_in_bounds'): Array
@@ -196,10 +196,10 @@ export function scatterAdd(x: ArrayLike, scatterIndices: ArrayLike, updates: Arr
 export function scatterAdd(x: ArrayLike, options: { scatterIndices: ArrayLike, updates: ArrayLike, updateWindowDims: number | readonly number[], insertedWindowDims: number | readonly number[], scatterDimsToArrayLikeDims: number | readonly number[], operandBatchingDims?: number | readonly number[] | null, scatterIndicesBatchingDims?: number | readonly number[] | null, mode?: 'fill' | 'drop' | 'clip' | 'promise_in_bounds' }): Array
 
 /**
- * x multiplied by windows of updates.
- * The last axis of scatterIndices has a number for each axis in scatterDimsToOperandDims. updateWindowDims are the window axes of
- * updates: the axes of x without insertedWindowDims and operandBatchingDims. Windows that reach out of bounds are dropped; with clip
- * they are moved inside.
+ * x multiplied by the windows of updates at scatterIndices.
+ * The last axis of scatterIndices holds the start of a window: an index for each axis of x in scatterDimsToOperandDims. updateWindowDims
+ * are the window axes of updates: the axes of x without insertedWindowDims and operandBatchingDims. Windows that reach out of bounds are
+ * dropped; with clip they are moved inside.
  * @param mode fill by default
  */
 export function scatterMul(x: ArrayLike, scatterIndices: ArrayLike, updates: ArrayLike, updateWindowDims: number | readonly number[], insertedWindowDims: number | readonly number[], scatterDimsToArrayLikeDims: number | readonly number[], operandBatchingDims?: number | readonly number[] | null, scatterIndicesBatchingDims?: number | readonly number[] | null, mode?: 'fill' | 'drop' | 'clip' | 'promise_in_bounds'): Array
@@ -208,10 +208,10 @@ export function scatterMul(x: ArrayLike, scatterIndices: ArrayLike, updates: Arr
 export function scatterMul(x: ArrayLike, options: { scatterIndices: ArrayLike, updates: ArrayLike, updateWindowDims: number | readonly number[], insertedWindowDims: number | readonly number[], scatterDimsToArrayLikeDims: number | readonly number[], operandBatchingDims?: number | readonly number[] | null, scatterIndicesBatchingDims?: number | readonly number[] | null, mode?: 'fill' | 'drop' | 'clip' | 'promise_in_bounds' }): Array
 
 /**
- * The minimum of x and windows of updates.
- * The last axis of scatterIndices has a number for each axis in scatterDimsToOperandDims. updateWindowDims are the window axes of
- * updates: the axes of x without insertedWindowDims and operandBatchingDims. Windows that reach out of bounds are dropped; with clip
- * they are moved inside.
+ * The minimum of x and the windows of updates at scatterIndices.
+ * The last axis of scatterIndices holds the start of a window: an index for each axis of x in scatterDimsToOperandDims. updateWindowDims
+ * are the window axes of updates: the axes of x without insertedWindowDims and operandBatchingDims. Windows that reach out of bounds are
+ * dropped; with clip they are moved inside.
  * @param mode fill by default
  */
 export function scatterMin(x: ArrayLike, scatterIndices: ArrayLike, updates: ArrayLike, updateWindowDims: number | readonly number[], insertedWindowDims: number | readonly number[], scatterDimsToArrayLikeDims: number | readonly number[], operandBatchingDims?: number | readonly number[] | null, scatterIndicesBatchingDims?: number | readonly number[] | null, mode?: 'fill' | 'drop' | 'clip' | 'promise_in_bounds'): Array
@@ -220,10 +220,10 @@ export function scatterMin(x: ArrayLike, scatterIndices: ArrayLike, updates: Arr
 export function scatterMin(x: ArrayLike, options: { scatterIndices: ArrayLike, updates: ArrayLike, updateWindowDims: number | readonly number[], insertedWindowDims: number | readonly number[], scatterDimsToArrayLikeDims: number | readonly number[], operandBatchingDims?: number | readonly number[] | null, scatterIndicesBatchingDims?: number | readonly number[] | null, mode?: 'fill' | 'drop' | 'clip' | 'promise_in_bounds' }): Array
 
 /**
- * The maximum of x and windows of updates.
- * The last axis of scatterIndices has a number for each axis in scatterDimsToOperandDims. updateWindowDims are the window axes of
- * updates: the axes of x without insertedWindowDims and operandBatchingDims. Windows that reach out of bounds are dropped; with clip
- * they are moved inside.
+ * The maximum of x and the windows of updates at scatterIndices.
+ * The last axis of scatterIndices holds the start of a window: an index for each axis of x in scatterDimsToOperandDims. updateWindowDims
+ * are the window axes of updates: the axes of x without insertedWindowDims and operandBatchingDims. Windows that reach out of bounds are
+ * dropped; with clip they are moved inside.
  * @param mode fill by default
  */
 export function scatterMax(x: ArrayLike, scatterIndices: ArrayLike, updates: ArrayLike, updateWindowDims: number | readonly number[], insertedWindowDims: number | readonly number[], scatterDimsToArrayLikeDims: number | readonly number[], operandBatchingDims?: number | readonly number[] | null, scatterIndicesBatchingDims?: number | readonly number[] | null, mode?: 'fill' | 'drop' | 'clip' | 'promise_in_bounds'): Array

@@ -95,8 +95,8 @@ export function solveTriangular(a: ArrayLike, b: ArrayLike, options: { lower?: b
 export function solveTriangular(a: ArrayLike, options: { b: ArrayLike, lower?: boolean, trans?: boolean, unitDiagonal?: boolean }): Array
 
 /**
- * The Moore-Penrose pseudoinverse.
- * Singular values up to rtol times the greatest count as 0, by default the machine epsilon times the greater size.
+ * The Moore-Penrose pseudo-inverse.
+ * Singular values up to rtol times the greatest count as 0; rtol is max(m, n) times the machine epsilon unless given.
  */
 export function pinv(x: ArrayLike, rtol?: ArrayLike | null | { rtol?: ArrayLike | null }): Array
 
@@ -125,10 +125,7 @@ export function lu(x: ArrayLike): [Array, Array, Array]
 /** The exponential of square matrices, for norms up to 2^15. */
 export function expm(x: ArrayLike): Array
 
-/**
- * The number of singular values above rtol times the greatest, int32.
- * rtol is the machine epsilon times the greater size unless given.
- */
+/** The number of singular values above rtol times the greatest, int32. rtol is max(m, n) times the machine epsilon unless given. */
 export function matrixRank(x: ArrayLike, rtol?: ArrayLike | null | { rtol?: ArrayLike | null }): Array
 
 /**

@@ -158,7 +158,7 @@ export function bitwiseRightShift(x: ArrayLike, y: ArrayLike): Array
 /** Bitwise exclusive or of x and y, for integers and bools. */
 export function bitwiseXor(x: ArrayLike, y: ArrayLike): Array
 
-/** The window of Blackman of M points, float32. */
+/** The Blackman window of M points, float32. */
 export function blackman(M: number): Array
 
 /** The data type bool. */
@@ -276,7 +276,7 @@ export function ediff1d(ary: ArrayLike, opts?: { toEnd?: ArrayLike; toBegin?: Ar
 export function einsum(...args: (ArrayLike | number[])[]): Array
 export function einsum(subscripts: string, ...operands: ArrayLike[]): Array
 
-/** Where x = y: bool. NaN is equal to nothing. */
+/** Whether x = y, elementwise: bool. NaN is equal to nothing. */
 export const equal: (x: ArrayLike, y: ArrayLike) => Array
 
 /** The Euler-Mascheroni constant. */
@@ -333,16 +333,10 @@ export const floor: (x: ArrayLike) => Array
 /** The quotient x / y, rounded down. */
 export function floorDivide(x: ArrayLike, y: ArrayLike): Array
 
-/**
- * The greater of x and y.
- * Where one is NaN it is the other.
- */
+/** The greater of x and y. Where one is NaN, the result is the other. */
 export const fmax: OwnedFunction<(x1: ArrayLike, x2: ArrayLike) => Array>
 
-/**
- * The lesser of x and y.
- * Where one is NaN it is the other.
- */
+/** The lesser of x and y. Where one is NaN, the result is the other. */
 export const fmin: OwnedFunction<(x1: ArrayLike, x2: ArrayLike) => Array>
 
 /** The remainder of x / y with the sign of x. */
@@ -364,10 +358,10 @@ export const fullLike: (a: ArrayLike, fillValue: number | boolean | Array, opts?
 /** num numbers from start to stop in geometric progression. */
 export function geomspace(start: number, stop: number, num?: number, endpoint?: boolean, options?: DTypeAndDevice): Array
 
-/** Where x > y: bool. */
+/** Whether x > y, elementwise: bool. */
 export const greater: (x: ArrayLike, y: ArrayLike) => Array
 
-/** Where x >= y: bool. */
+/** Whether x >= y, elementwise: bool. */
 export const greaterEqual: (x: ArrayLike, y: ArrayLike) => Array
 
 /** The Hann window of M points. */
@@ -408,16 +402,16 @@ export const int32: 'int32'
 /** bitwiseInvert by its other name. */
 export function invert(x: ArrayLike): Array
 
-/** Where x is neither infinite nor NaN: bool. */
+/** Whether x is neither infinite nor NaN, elementwise: bool. */
 export const isfinite: OwnedFunction<(x: ArrayLike) => Array>
 
 /** Where elements are among others: bool; where they are not with invert. */
 export function isin(element: ArrayLike, testElements: ArrayLike, opts?: { invert?: boolean; }): Array
 
-/** Where x is infinite: bool. */
+/** Whether x is infinite, elementwise: bool. */
 export function isinf(x: ArrayLike): Array
 
-/** Where x is NaN: bool. */
+/** Whether x is NaN, elementwise: bool. */
 export function isnan(x: ArrayLike): Array
 
 /** Whether elements are -infinity: bool. */
@@ -435,10 +429,10 @@ export function ldexp(x1: ArrayLike, x2: ArrayLike): Array
 /** bitwiseLeftShift by its other name. */
 export function leftShift(x: ArrayLike, y: ArrayLike): Array
 
-/** Where x < y: bool. */
+/** Whether x < y, elementwise: bool. */
 export const less: (x: ArrayLike, y: ArrayLike) => Array
 
-/** Where x <= y: bool. */
+/** Whether x <= y, elementwise: bool. */
 export const lessEqual: (x: ArrayLike, y: ArrayLike) => Array
 
 /** num numbers from start to stop, which is the last one if endpoint is true. */
@@ -462,16 +456,16 @@ export const logaddexp: OwnedFunction<(x1: ArrayLike, x2: ArrayLike) => Array>
 /** log2(2^x + 2^y), without overflow. */
 export const logaddexp2: OwnedFunction<(x1: ArrayLike, x2: ArrayLike) => Array>
 
-/** Whether both are not 0: bool. */
+/** Whether both x and y are not 0: bool. */
 export function logicalAnd(x: ArrayLike, y: ArrayLike): Array
 
-/** Where x is 0: bool. */
+/** Whether x is 0, elementwise: bool. */
 export function logicalNot(x: ArrayLike): Array
 
-/** Whether one is not 0: bool. */
+/** Whether x or y is not 0: bool. */
 export function logicalOr(x: ArrayLike, y: ArrayLike): Array
 
-/** Whether one and only one is not 0: bool. */
+/** Whether exactly one of x and y is not 0: bool. */
 export function logicalXor(x: ArrayLike, y: ArrayLike): Array
 
 /** num powers of base, whose exponents go from start to stop. */
@@ -558,7 +552,7 @@ export const ndim: (x: ArrayLike) => number
 /** -x. */
 export const negative: (x: ArrayLike) => Array
 
-/** Where x and y differ: bool. */
+/** Whether x and y differ, elementwise: bool. */
 export const notEqual: (x: ArrayLike, y: ArrayLike) => Array
 
 /** An array of ones. */
@@ -662,7 +656,7 @@ export function select(condlist: ArrayLike[], choicelist: ArrayLike[], defaultVa
 /** The shape. Consumes nothing. */
 export const shape: (x: ArrayLike) => number[]
 
-/** -1, 0 or +1; NaN stays NaN. */
+/** The sign: -1, 0 or +1, NaN for NaN. */
 export function sign(x: ArrayLike): Array
 
 /** Where the sign bit is set: bool. */
@@ -794,7 +788,7 @@ export const zerosLike: (a: ArrayLike, opts?: DTypeShapeAndDevice) => Array
 /** The modified Bessel function of the first kind and order 0. */
 export function i0(x: ArrayLike): Array
 
-/** The next number of the type after x towards y. */
+/** The next representable number after x towards y. */
 export function nextafter(x: ArrayLike, y: ArrayLike | { y: ArrayLike }): Array
 
 /** The greatest common divisor of integers. */
@@ -804,7 +798,7 @@ export function gcd(x: ArrayLike, y: ArrayLike | { y: ArrayLike }): Array
 export function lcm(x: ArrayLike, y: ArrayLike | { y: ArrayLike }): Array
 
 /**
- * Where |x - other| <= atol + rtol * |other|; with equalNan NaN is close to NaN.
+ * Whether |a - b| <= atol + rtol * |b|: bool; with equalNan NaN is close to NaN.
  * @param rtol 1e-05 by default
  * @param atol 1e-08 by default
  */
@@ -814,7 +808,7 @@ export function isclose(x: ArrayLike, options: { y: ArrayLike, rtol?: number, at
 
 /**
  * The quantiles along axes.
- * q has values from 0 to 1; its axes come first. method says what lies between two elements.
+ * q has values from 0 to 1; its axes come first in the result. method says how to interpolate between two elements.
  * @param method linear by default
  */
 export function quantile(x: ArrayLike, q: ArrayLike, axis?: number | readonly number[] | null, method?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest', keepdims?: boolean): Array
@@ -823,7 +817,7 @@ export function quantile(x: ArrayLike, options: { q: ArrayLike, axis?: number | 
 
 /**
  * The percentiles along axes.
- * q has values from 0 to 100; its axes come first. method says what lies between two elements.
+ * q has values from 0 to 100; its axes come first in the result. method says how to interpolate between two elements.
  * @param method linear by default
  */
 export function percentile(x: ArrayLike, q: ArrayLike, axis?: number | readonly number[] | null, method?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest', keepdims?: boolean): Array
@@ -832,7 +826,7 @@ export function percentile(x: ArrayLike, options: { q: ArrayLike, axis?: number 
 
 /**
  * The quantiles along axes of the elements that are not NaN.
- * q has values from 0 to 1; its axes come first. method says what lies between two elements.
+ * q has values from 0 to 1; its axes come first in the result. method says how to interpolate between two elements.
  * @param method linear by default
  */
 export function nanquantile(x: ArrayLike, q: ArrayLike, axis?: number | readonly number[] | null, method?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest', keepdims?: boolean): Array
@@ -841,7 +835,7 @@ export function nanquantile(x: ArrayLike, options: { q: ArrayLike, axis?: number
 
 /**
  * The percentiles along axes of the elements that are not NaN.
- * q has values from 0 to 100; its axes come first. method says what lies between two elements.
+ * q has values from 0 to 100; its axes come first in the result. method says how to interpolate between two elements.
  * @param method linear by default
  */
 export function nanpercentile(x: ArrayLike, q: ArrayLike, axis?: number | readonly number[] | null, method?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest', keepdims?: boolean): Array
@@ -859,8 +853,8 @@ export function nanmedian(x: ArrayLike, axis: number | readonly number[] | null,
 export function nanmedian(x: ArrayLike, options: { axis?: number | readonly number[] | null, keepdims?: boolean }): Array
 
 /**
- * The derivatives along axes by differences, one array for each axis.
- * spacing is the distance of elements, or their coordinates along the axis.
+ * The derivatives along axes by finite differences, one array for each axis.
+ * spacing is the distance between elements, or their coordinates along the axis.
  * @param spacing 1 by default
  * @param edgeOrder 1 by default
  */
@@ -869,8 +863,8 @@ export function gradient(f: ArrayLike, spacing: ArrayLike, options: { axis?: num
 export function gradient(f: ArrayLike, options: { spacing?: ArrayLike, axis?: number | readonly number[] | null, edgeOrder?: '1' | '2' | number | readonly number[] }): Array[]
 
 /**
- * The piecewise linear function through the points (xp, fp), for ascending xp.
- * left and right are its values outside, those at the ends unless given.
+ * The piecewise linear interpolation at x of the points (xp, fp), for ascending xp.
+ * left and right are the values below and above all points, by default those of the end points.
  */
 export function interp(x: ArrayLike, xp: ArrayLike, fp: ArrayLike, left?: number | null, right?: number | null): Array
 export function interp(x: ArrayLike, xp: ArrayLike, options: { fp: ArrayLike, left?: number | null, right?: number | null }): Array
@@ -892,7 +886,7 @@ export function partition(x: ArrayLike, kth: number | readonly number[], options
 export function partition(x: ArrayLike, options: { kth: number | readonly number[], axis?: number }): Array
 
 /**
- * The positions of the elements of partition.
+ * The indices of the elements of partition.
  * @param axis -1 by default
  */
 export function argpartition(x: ArrayLike, kth: number | readonly number[], axis?: number): Array
@@ -909,8 +903,8 @@ export function searchsorted(x: ArrayLike, values: ArrayLike, options: { side?: 
 export function searchsorted(x: ArrayLike, options: { values: ArrayLike, side?: 'left' | 'right', sorter?: ArrayLike | null }): Array
 
 /**
- * The number of the bin of each element, for ascending or descending edges.
- * With right the upper edge belongs to a bin.
+ * The number of the bin of each element; bins are the edges, ascending or descending.
+ * A bin includes its lower edge, or with right its upper edge.
  */
 export function digitize(x: ArrayLike, bins: ArrayLike, right?: boolean): Array
 export function digitize(x: ArrayLike, bins: ArrayLike, options: { right?: boolean }): Array
@@ -918,7 +912,7 @@ export function digitize(x: ArrayLike, options: { bins: ArrayLike, right?: boole
 
 /**
  * The number of elements equal to 0, 1, …, or the sum of their weights.
- * length is that of the result, otherwise the greatest element + 1.
+ * length is the length of the result, by default the greatest element + 1, at least minlength.
  * @param minlength 0 by default, 0 or more
  * @param length 0 or more
  */
@@ -927,9 +921,9 @@ export function bincount(x: ArrayLike, weights: ArrayLike | null, options: { min
 export function bincount(x: ArrayLike, options: { weights?: ArrayLike | null, minlength?: number, length?: number | null }): Array
 
 /**
- * The number of elements between edges, and the edges.
- * bins is the number of intervals of one width over range, the least to the greatest element unless given, or a tensor of edges.
- * With density the counts are divided by their sum and the width of the interval.
+ * The number of elements in each bin, and the edges of the bins.
+ * bins is the number of bins of equal width over range, by default from the least to the greatest element, or a tensor of edges. With
+ * density the counts are divided by their sum and the width of the bin.
  * @param bins 10 by default
  */
 export function histogram(x: ArrayLike, bins?: ArrayLike, range?: readonly number[] | null, weights?: ArrayLike | null, density?: boolean): [Array, Array]
@@ -937,9 +931,9 @@ export function histogram(x: ArrayLike, bins: ArrayLike, options: { range?: read
 export function histogram(x: ArrayLike, options: { bins?: ArrayLike, range?: readonly number[] | null, weights?: ArrayLike | null, density?: boolean }): [Array, Array]
 
 /**
- * The distinct elements in ascending order.
- * Also where each is first in the flattened array, the position of each element in them, and how often each is there. NaN is equal
- * to none.
+ * The distinct elements in ascending order, with the index of the first occurrence of each in the flattened array, the index of each
+ * element of the array among them, and the number of occurrences.
+ * Each NaN is distinct.
  * @param size 0 or more
  */
 export function uniqueAll(x: ArrayLike, size?: number | null, fillValue?: number | boolean | null): [Array, Array, Array, Array]
@@ -979,7 +973,7 @@ export function setdiff1d(x: ArrayLike, y: ArrayLike, options: { size?: number |
 export function setdiff1d(x: ArrayLike, options: { y: ArrayLike, size?: number | null, fillValue?: number | boolean | null }): Array
 
 /**
- * The distinct elements that are in one of the arrays only, in ascending order.
+ * The distinct elements that are in exactly one of the arrays, in ascending order.
  * @param size 0 or more
  */
 export function setxor1d(x: ArrayLike, y: ArrayLike, size?: number | null, fillValue?: number | boolean | null): Array
@@ -987,7 +981,7 @@ export function setxor1d(x: ArrayLike, y: ArrayLike, options: { size?: number | 
 export function setxor1d(x: ArrayLike, options: { y: ArrayLike, size?: number | null, fillValue?: number | boolean | null }): Array
 
 /**
- * The positions of the elements that are not 0, one vector for each axis, int32.
+ * The indices of the elements that are not 0, one vector for each axis, int32.
  * @param size 0 or more
  */
 export function nonzero(x: ArrayLike, size?: number | null, fillValue?: number | boolean | null): Array[]
@@ -995,7 +989,7 @@ export function nonzero(x: ArrayLike, size: number | null, options: { fillValue?
 export function nonzero(x: ArrayLike, options: { size?: number | null, fillValue?: number | boolean | null }): Array[]
 
 /**
- * The positions of the elements that are not 0, one element a row, int32.
+ * The indices of the elements that are not 0, one row for each element, int32.
  * @param size 0 or more
  */
 export function argwhere(x: ArrayLike, size?: number | null, fillValue?: number | boolean | null): Array
@@ -1003,7 +997,7 @@ export function argwhere(x: ArrayLike, size: number | null, options: { fillValue
 export function argwhere(x: ArrayLike, options: { size?: number | null, fillValue?: number | boolean | null }): Array
 
 /**
- * The positions of the elements of the flattened array that are not 0, int32.
+ * The indices of the elements of the flattened array that are not 0, int32.
  * @param size 0 or more
  */
 export function flatnonzero(x: ArrayLike, size?: number | null, fillValue?: number | boolean | null): Array
@@ -1034,19 +1028,19 @@ export function put(x: ArrayLike, indices: ArrayLike, values: ArrayLike): Array
 export function put(x: ArrayLike, indices: ArrayLike, options: { values: ArrayLike }): Array
 export function put(x: ArrayLike, options: { indices: ArrayLike, values: ArrayLike }): Array
 
-/** The array without the elements at positions along an axis, or of the flattened array. */
+/** The array without the elements at the indices obj along an axis. Without axis the array is flattened. */
 export function delete_(x: ArrayLike, obj: number | readonly number[], axis?: number | null): Array
 export function delete_(x: ArrayLike, obj: number | readonly number[], options: { axis?: number | null }): Array
 export function delete_(x: ArrayLike, options: { obj: number | readonly number[], axis?: number | null }): Array
 
-/** The array with values in front of positions along an axis, or of the flattened array. */
+/** The array with values inserted in front of the indices obj along an axis. Without axis the array is flattened. */
 export function insert(x: ArrayLike, obj: number | readonly number[], values: ArrayLike, axis?: number | null): Array
 export function insert(x: ArrayLike, obj: number | readonly number[], options: { values: ArrayLike, axis?: number | null }): Array
 export function insert(x: ArrayLike, obj: number | readonly number[], values: ArrayLike, options: { axis?: number | null }): Array
 export function insert(x: ArrayLike, options: { obj: number | readonly number[], values: ArrayLike, axis?: number | null }): Array
 
 /**
- * The bits of elements that are not 0, eight to a byte along an axis, uint8.
+ * The elements along an axis packed as bits, 1 where they are not 0, eight to a byte, uint8.
  * @param bitorder big by default
  */
 export function packbits(x: ArrayLike, axis?: number | null, bitorder?: 'big' | 'little'): Array
@@ -1054,7 +1048,7 @@ export function packbits(x: ArrayLike, axis: number | null, options: { bitorder?
 export function packbits(x: ArrayLike, options: { axis?: number | null, bitorder?: 'big' | 'little' }): Array
 
 /**
- * The bits of bytes along an axis, uint8: all, or the first count.
+ * The bits of the bytes along an axis, uint8: all, or the first count.
  * @param bitorder big by default
  */
 export function unpackbits(x: ArrayLike, axis?: number | null, count?: number | null, bitorder?: 'big' | 'little'): Array
@@ -1075,20 +1069,20 @@ export function polyfit(x: ArrayLike, y: ArrayLike, deg: number, options: { w?: 
 export function polyfit(x: ArrayLike, options: { y: ArrayLike, deg: number, w?: ArrayLike | null }): Array
 
 /**
- * The integral of order m of a polynomial, with constants k.
+ * The coefficients of the integral of order m of a polynomial, with integration constants k.
  * @param m 1 by default, 0 or more
  */
 export function polyint(p: ArrayLike, m?: number, k?: readonly number[] | null): Array
 export function polyint(p: ArrayLike, m: number, options: { k?: readonly number[] | null }): Array
 export function polyint(p: ArrayLike, options: { m?: number, k?: readonly number[] | null }): Array
 
-/** The window of Hamming of M points, float32. */
+/** The Hamming window of M points, float32. */
 export function hamming(M: number | { M: number }): Array
 
-/** The window of von Hann of M points, float32. */
+/** The Hann window of M points, float32. */
 export function hanning(M: number | { M: number }): Array
 
-/** The window of Kaiser of M points with the parameter beta, float32. */
+/** The Kaiser window of M points with the parameter beta, float32. */
 export function kaiser(M: number, beta: number): Array
 export function kaiser(M: number, options: { beta: number }): Array
 export function kaiser(options: { M: number, beta: number }): Array

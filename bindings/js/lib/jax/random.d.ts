@@ -84,8 +84,8 @@ export const weibullMin: OwnedFunction<(key: ArrayLike, scale: ArrayLike, concen
 export function foldIn(key: ArrayLike, data: ArrayLike | { data: ArrayLike }): Array
 
 /**
- * Random orthogonal matrices (…, n, m), uniform by Haar's measure; m is n unless given.
- * The shorter side of a matrix that is not square is orthonormal.
+ * Random orthogonal matrices (…, n, m), uniform in the Haar measure; m is n unless given.
+ * Of a matrix that is not square, the rows or the columns, whichever are fewer, are orthonormal.
  * @param n 0 or more
  * @param dtype float by default
  * @param m 0 or more
@@ -104,9 +104,9 @@ export function truncatedNormal(key: ArrayLike, lower: ArrayLike, upper: ArrayLi
 export function truncatedNormal(key: ArrayLike, options: { lower: ArrayLike, upper: ArrayLike, shape?: number | readonly number[] | null, dtype?: DType }): Array
 
 /**
- * Random numbers of the gamma distribution with a shape parameter: x^(a-1) exp(-x).
- * The derivative with respect to a is that of the quantile function at a fixed probability (implicit reparameterization), also in
- * distributions that are computed from gamma.
+ * Random numbers of the gamma distribution of shape a.
+ * Its density is proportional to x^(a-1) exp(-x). The derivative with respect to a is that of the quantile function at a fixed probability
+ * (implicit reparameterization), also in distributions that are computed from gamma.
  * @param dtype float by default
  */
 export function gamma(key: ArrayLike, a: ArrayLike, shape?: number | readonly number[] | null, dtype?: DType): Array
@@ -123,7 +123,8 @@ export function loggamma(key: ArrayLike, a: ArrayLike, options: { shape?: number
 export function loggamma(key: ArrayLike, options: { a: ArrayLike, shape?: number | readonly number[] | null, dtype?: DType }): Array
 
 /**
- * Random numbers of the beta distribution: x^(a-1) (1-x)^(b-1), from 0 to 1.
+ * Random numbers of the beta distribution.
+ * Its density is proportional to x^(a-1) (1-x)^(b-1) for x from 0 to 1.
  * @param dtype float by default
  */
 export function beta(key: ArrayLike, a: ArrayLike, b: ArrayLike, shape?: number | readonly number[] | null, dtype?: DType): Array
@@ -157,7 +158,8 @@ export function t(key: ArrayLike, df: ArrayLike, options: { shape?: number | rea
 export function t(key: ArrayLike, options: { df: ArrayLike, shape?: number | readonly number[] | null, dtype?: DType }): Array
 
 /**
- * Random numbers of the generalised normal distribution: exp(-|x|^p).
+ * Random numbers of the generalised normal distribution.
+ * Its density is proportional to exp(-|x|^p).
  * @param dtype float by default
  */
 export function generalizedNormal(key: ArrayLike, p: ArrayLike, shape?: number | readonly number[] | null, dtype?: DType): Array

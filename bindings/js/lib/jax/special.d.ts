@@ -26,10 +26,7 @@ export function gamma(x: ArrayLike): Array
 /** log|Gamma(x)|. */
 export function gammaln(x: ArrayLike): Array
 
-/**
- * The sign of the gamma function.
- * It is NaN where that has a pole below 0.
- */
+/** The sign of the gamma function. It is NaN at the poles below 0. */
 export function gammasgn(x: ArrayLike): Array
 
 /** log|Gamma(x)|. */
@@ -67,7 +64,7 @@ export function gammainc(a: ArrayLike, x: ArrayLike | { x: ArrayLike }): Array
 
 /**
  * The regularised upper incomplete gamma function Q(a, x) = 1 - P(a, x).
- * It is computed itself where x > a + 1, so a small Q is accurate there.
+ * It is computed directly where x > a + 1, so a small Q is accurate there.
  */
 export function gammaincc(a: ArrayLike, x: ArrayLike | { x: ArrayLike }): Array
 
@@ -88,10 +85,7 @@ export function betainc(a: ArrayLike, b: ArrayLike, x: ArrayLike): Array
 export function betainc(a: ArrayLike, b: ArrayLike, options: { x: ArrayLike }): Array
 export function betainc(a: ArrayLike, options: { b: ArrayLike, x: ArrayLike }): Array
 
-/**
- * The zeta function of Hurwitz, the sum of (q+k)^-x for k from 0 on.
- * It is that of Riemann for q = 1. q must be positive.
- */
+/** The Hurwitz zeta function: the sum of (q+k)^-x over all k >= 0. For q = 1 it is the Riemann zeta function. q must be positive. */
 export function zeta(x: ArrayLike, q: ArrayLike | { q: ArrayLike }): Array
 
 /** The inverse of erf. */
@@ -100,7 +94,7 @@ export function erfinv(x: ArrayLike): Array
 /** The cumulative distribution function of the standard normal distribution. */
 export function ndtr(x: ArrayLike): Array
 
-/** The logarithm of ndtr, also where that is 0. */
+/** The logarithm of ndtr, accurate also where ndtr underflows to 0. */
 export function logNdtr(x: ArrayLike): Array
 
 /** The inverse of ndtr. */
