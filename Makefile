@@ -86,7 +86,7 @@ bench-variations: build $(VENV)/installed $(PEERS)/installed ## time variations 
 bench-gpu: build $(VENV)/installed ## time programs on a GPU by the library that POLY_WEBGPU names and write bench/GPU.md
 	POLYGRAD_LIB=$(LIB) PYTHONPATH=bindings/python $(PY) bench/gpu.py --write bench/GPU.md
 
-bench-transforms: build $(VENV)/installed $(TEST_PEERS)/installed ## time functions of functions, loops and samplers against JAX and write bench/TRANSFORMS.md
+bench-transforms: build $(VENV)/installed $(TEST_PEERS)/installed ## time function transformations, loops and samplers against JAX and write bench/TRANSFORMS.md
 	POLYGRAD_LIB=$(LIB) PYTHONPATH=bench:bindings/python $(TEST_PEERS)/bin/python bench/transforms.py --write bench/TRANSFORMS.md
 
 bench-sweep: build $(VENV)/installed $(PEERS)/installed ## time every operation, with gradients, and write bench/SWEEP.md; SWEEP="--only sort"

@@ -201,7 +201,7 @@ func TestErrorsOfFunctions(t *testing.T) {
 	runtime.KeepAlive(leaked)
 }
 
-// Functions of functions leave nothing behind.
+// Function transformations leave nothing behind.
 func TestFunctionsFreeTheirMemory(t *testing.T) {
 	c, err := polygrad.NewContext("")
 	if err != nil {

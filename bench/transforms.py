@@ -1,4 +1,4 @@
-"""Time functions of functions, loops and keyed samplers against JAX (jit) and torch.func.
+"""Time function transformations, loops and keyed samplers against JAX (jit) and torch.func.
 
 python bench/transforms.py [--only PATTERN] [--rounds N] [--write FILE]
 
@@ -509,7 +509,7 @@ def main() -> None:
         heads = ["", "polygrad", "JAX", "torch.func", "compiled", "ratio"]
         heads += ["first call", "JAX", "ratio", "memory", "JAX", "apart"]
         text = [
-            "# Functions of functions against JAX and torch.func",
+            "# Function transformations against JAX and torch.func",
             "",
             "Gradients, batches, loops and samplers. polygrad and JAX are compiled whole",
             "(TinyJit, jax.jit), torch.func runs eagerly and by torch.compile; by turns of 20 ms",

@@ -1,4 +1,4 @@
-"""Programs of functions of functions: their model, and what is in tests/programs.json.
+"""Programs of function transformations: their model, and what is in tests/programs.json.
 
 A function is evaluated with float64. Derivatives are differences, batches and loops are loops here,
 so that nothing is shared with what is tested.
@@ -780,6 +780,6 @@ def mistakes() -> list[dict[str, Any]]:
 
 
 def programs() -> list[dict[str, Any]]:
-    """Return all programs of functions of functions."""
+    """Return all programs of function transformations."""
     chains = [(base, kinds) for base in BASES for kinds in CHAINS.get(base, SCALAR[:-1])]
     return [*(program(*chain) for chain in chains), *rules(), *mistakes()]

@@ -1,5 +1,5 @@
 'use strict'
-// Functions of functions: trees, errors, and values. Go's tests compare with JAX.
+// Function transformations: trees, errors, and values. Go's tests compare with JAX.
 
 const test = require('node:test')
 const assert = require('node:assert')

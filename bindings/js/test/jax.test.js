@@ -163,7 +163,7 @@ test('calls that fail and makeJaxpr consume nothing', () => strictly(() => {
   assert.deepStrictEqual([x.refCount, x.js()], [1, [1, 2]])
 }))
 
-test('functions of functions', () => {
+test('function transformations', () => {
   const f = (x, y) => x.mul(y).sum()
   assert.deepStrictEqual(grad(f, { argnums: [0, 1] })(np.array([1, 2]), np.array([3, 4])).map((g) => g.js()), [[3, 4], [1, 2]])
   const [[value, aux], g] = valueAndGrad((x) => [x.mul(x).sum(), { x }], { hasAux: true })(np.array([1, 2]))

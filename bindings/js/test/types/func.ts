@@ -1,4 +1,4 @@
-// Functions of functions: types of trees.
+// Function transformations: types of trees.
 
 import { Tensor, Linear, func, getStateDict, lax } from 'polygrad'
 import { PRNGKey } from 'polygrad/random'

@@ -1,4 +1,4 @@
-# Functions of functions, loops and branches. The library's tests compare their values with JAX's; here are R's trees, axes and errors.
+# Function transformations, loops and branches. The library's tests compare their values with JAX's; here are R's trees, axes and errors.
 
 x <- Tensor(c(1, 2, 3))
 cube <- function(x) sum(x^3)
