@@ -26,8 +26,9 @@ func wideFloat(dt *uop.DType) *uop.DType {
 // uniformIn is stored: a kernel of its own computes both words of a position at once, and computing words takes longer than storing and loading the
 // numbers.
 func uniformIn(s seed, shape uop.Shape, low, high float64, dt *uop.DType) *uop.UOp {
-	return drawnInPairs(s, shape, func(s seed, shape uop.Shape) *uop.UOp {
-		return add(cast(mul(s.uniform(shape, wideFloat(dt)), high-low), dt), low)
+	wide := wideFloat(dt)
+	return drawnInPairs(s, wide.Itemsize(), shape, func(s seed, shape uop.Shape) *uop.UOp {
+		return add(cast(mul(s.uniform(shape, wide), high-low), dt), low)
 	})
 }
 
@@ -49,7 +50,7 @@ func UniformSeeded(shape uop.Shape, low, high float64, dt *uop.DType, seed *uop.
 	needType("dtype", dt)
 	if dt.IsInt() {
 		from, to := wholeNumber("low", low, dt), wholeNumber("high", high, dt)
-		return drawnInPairs(tensorSeed(seed), shape, func(s seed, shape uop.Shape) *uop.UOp { return integers(s, shape, from, to, dt) }), nil
+		return drawnIntegers(tensorSeed(seed), shape, from, to, dt), nil
 	}
 	needFloatType(dt)
 	return uniformIn(tensorSeed(seed), shape, low, high, dt), nil

@@ -56,13 +56,14 @@ type place struct {
 	stored bool
 }
 
-// drawnInPairs is drawn by a kernel that computes both words of a position at once. The numbers of a stream are drawn as a vector of even length,
-// whose halves are of the low and of the high words; for an odd number of elements, the words of one more begin with the same ones.
-func drawnInPairs(s seed, shape uop.Shape, draw func(s seed, shape uop.Shape) *uop.UOp) *uop.UOp {
+// drawnInPairs is drawn for numbers of so many bytes of random bits each, by a kernel that computes both words of a position at once. The numbers of a
+// stream are drawn as a vector of even length, whose halves are of the low and of the high words. For an odd number of words, those of one more begin
+// with the same ones.
+func drawnInPairs(s seed, bytes int, shape uop.Shape, draw func(s seed, shape uop.Shape) *uop.UOp) *uop.UOp {
 	return ofMost(shape, func(shape uop.Shape) *uop.UOp {
 		p, ok := s.(place)
 		n := randomCount(shape)
-		if !ok || n == 0 {
+		if !ok || n == 0 || n%2 != 0 && bytes != 4 {
 			return draw(s, shape).ContiguousOp()
 		}
 		p.stored = true

@@ -446,7 +446,7 @@ export function countNonzero(a: Tensor, options: { axis?: Axes, keepdims?: boole
 /**
  * The quantiles along axes.
  * q has values from 0 to 1; its axes come first in the result. method, one of NumPy's, says how to interpolate between two elements.
- * weights, of the shape of the array or along its axis, need the method "invertedCdf": the result is the least element at which the
+ * weights, of the shape of the array or along its axis, need the method "inverted_cdf": the result is the least element at which the
  * cumulative weight reaches the share q of the total.
  * @param method linear by default
  */
@@ -457,7 +457,7 @@ export function quantile(a: Tensor, options: { q: Operand, axis?: Axes, method?:
 /**
  * The percentiles along axes.
  * q has values from 0 to 100; its axes come first in the result. method, one of NumPy's, says how to interpolate between two
- * elements. weights, of the shape of the array or along its axis, need the method "invertedCdf": the result is the least element at
+ * elements. weights, of the shape of the array or along its axis, need the method "inverted_cdf": the result is the least element at
  * which the cumulative weight reaches the share q of the total.
  * @param method linear by default
  */
@@ -468,7 +468,7 @@ export function percentile(a: Tensor, options: { q: Operand, axis?: Axes, method
 /**
  * The quantiles along axes of the elements that are not NaN.
  * q has values from 0 to 1; its axes come first in the result. method, one of NumPy's, says how to interpolate between two elements.
- * weights, of the shape of the array or along its axis, need the method "invertedCdf": the result is the least element at which the
+ * weights, of the shape of the array or along its axis, need the method "inverted_cdf": the result is the least element at which the
  * cumulative weight reaches the share q of the total.
  * @param method linear by default
  */
@@ -479,7 +479,7 @@ export function nanquantile(a: Tensor, options: { q: Operand, axis?: Axes, metho
 /**
  * The percentiles along axes of the elements that are not NaN.
  * q has values from 0 to 100; its axes come first in the result. method, one of NumPy's, says how to interpolate between two
- * elements. weights, of the shape of the array or along its axis, need the method "invertedCdf": the result is the least element at
+ * elements. weights, of the shape of the array or along its axis, need the method "inverted_cdf": the result is the least element at
  * which the cumulative weight reaches the share q of the total.
  * @param method linear by default
  */

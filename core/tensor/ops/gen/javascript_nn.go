@@ -68,9 +68,17 @@ var (
 	suffix = regexp.MustCompile(` _([a-z]+)\b`)
 )
 
+// quotedOrSnake is a value in quotes, which is the same in all languages, or a name with underscores.
+var quotedOrSnake = regexp.MustCompile(`"[^"\n]*"|` + snake.String())
+
 // scriptLines are the lines of a text about an operation or a class, with the names of JavaScript.
 func scriptLines(text string) []string {
-	text = snake.ReplaceAllStringFunc(text, camel)
+	text = quotedOrSnake.ReplaceAllStringFunc(text, func(s string) string {
+		if s[0] == '"' {
+			return s
+		}
+		return camel(s)
+	})
 	text = suffix.ReplaceAllStringFunc(text, func(s string) string { return " " + strings.ToUpper(s[2:3]) + s[3:] })
 	first, rest, more := strings.Cut(text, "\n")
 	lines := wrap(first, 130)
