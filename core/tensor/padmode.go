@@ -27,7 +27,7 @@ func padWith(x *uop.UOp, padding []uop.Pair, mode PadMode) *uop.UOp {
 		if p.Lo.N == 0 && p.Hi.N == 0 {
 			continue
 		}
-		if mode == PadCircular || mode == PadSymmetric || mode == PadReflect && max(p.Lo.N, p.Hi.N) >= s[a] {
+		if periodic(x, max(p.Lo.N, p.Hi.N), s[a], mode) {
 			x = periodOf(x, a, mode)
 			n := x.Shape()[a].N
 			from := ((-p.Lo.N)%n + n) % n
@@ -49,36 +49,47 @@ func padWith(x *uop.UOp, padding []uop.Pair, mode PadMode) *uop.UOp {
 	return shrink(repeat(x, reps), bounds)
 }
 
-// padPart is the padding before or after an axis.
+// periodic reports whether padding is cut out of repeated periods: of more elements than one copy has, and as tinygrad does it. The gradient of parts
+// that are joined reads each element once, that of repeated ones all copies.
+func periodic(x *uop.UOp, most, size int64, mode PadMode) bool {
+	switch mode {
+	case PadReflect:
+		return most >= size
+	case PadCircular, PadSymmetric:
+		return most > size || asTinygrad(x)
+	}
+	return false
+}
+
+// padPart is the padding of n elements before or after an axis, cut out of x.
 func padPart(x *uop.UOp, axis int, n int64, mode PadMode, before bool) *uop.UOp {
-	s := x.Shape()
-	size := s[axis].N
-	if mode == PadReplicate {
-		if size == 0 {
-			fail("padding", "repeats the edge of axis %d of size 0, expected a size of 1 or more", axis)
+	size := x.Shape()[axis].N
+	// edge is the first n elements behind so many, or the last n before so many.
+	edge := func(first bool, skipped int64) *uop.UOp {
+		from := size - n - skipped
+		if first {
+			from = skipped
 		}
-		at := size - 1
-		if before {
-			at = 0
-		}
-		to := joinShapes(s)
-		to[axis] = uop.N(n)
-		return expand(shrinkAxis(x, axis, uop.N(at), uop.N(at+1)), to)
+		return shrinkAxis(x, axis, uop.N(from), uop.N(from+n))
 	}
-	entries := make([]Index, len(s))
-	for i := range entries {
-		entries[i] = Whole()
+	switch mode {
+	case PadCircular:
+		return edge(!before, 0)
+	case PadSymmetric:
+		return flip(edge(before, 0), axis)
+	case PadReflect:
+		return flip(edge(before, 1), axis)
 	}
-	first, last := size-2, size-2-n
+	if size == 0 {
+		fail("padding", "repeats the edge of axis %d of size 0, expected a size of 1 or more", axis)
+	}
+	at := size - 1
 	if before {
-		first, last = n, 0
+		at = 0
 	}
-	end := &last
-	if last < 0 {
-		end = nil
-	}
-	entries[axis] = Slice(&first, end, -1)
-	return index(x, entries...)
+	to := joinShapes(x.Shape())
+	to[axis] = uop.N(n)
+	return expand(shrinkAxis(x, axis, uop.N(at), uop.N(at+1)), to)
 }
 
 // periodOf is a period of the periodic continuation of x: x itself, or x and its mirror image, with the edges once or twice.
