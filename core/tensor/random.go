@@ -162,11 +162,7 @@ func fractionsOf(dt *uop.DType) func(s seed, shape uop.Shape) *uop.UOp {
 }
 
 func drawnIntegers(s seed, shape uop.Shape, lo, hi int64, dt *uop.DType) *uop.UOp {
-	bytes := 4
-	if hi-lo > narrowRange || hi-lo < 0 {
-		bytes = 8
-	}
-	return drawnInPairs(s, bytes, shape, func(s seed, shape uop.Shape) *uop.UOp { return integers(s, shape, lo, hi, dt) })
+	return drawnInPairs(s, shape, func(s seed, shape uop.Shape) *uop.UOp { return integers(s, shape, lo, hi, dt) })
 }
 
 // dropout zeroes elements with probability p and scales the others by 1/(1-p).
@@ -178,7 +174,7 @@ func dropout(s seed, x *uop.UOp, p float64) *uop.UOp {
 	case 1:
 		return fullLike(x, 0)
 	}
-	keep := drawnInPairs(s, 4, x.Shape(), func(s seed, shape uop.Shape) *uop.UOp { return ge(s.uniform(shape, uop.Float32), p) })
+	keep := drawnInPairs(s, x.Shape(), func(s seed, shape uop.Shape) *uop.UOp { return ge(s.uniform(shape, uop.Float32), p) })
 	return div(where(keep, x, 0), 1-p)
 }
 
@@ -218,7 +214,7 @@ func Dropout(x *uop.UOp, p float64, seed uint64) (r *uop.UOp, err error) {
 // stream, as handed out by Stream.
 func RandSeeded(shape uop.Shape, dt *uop.DType, seed *uop.UOp) (r *uop.UOp, err error) {
 	defer guard("RandSeeded", &err)
-	return drawnInPairs(tensorSeed(seed), dt.Itemsize(), shape, fractionsOf(dt)), nil
+	return drawnInPairs(tensorSeed(seed), shape, fractionsOf(dt)), nil
 }
 
 // RandnSeeded is Randn with a seed as in RandSeeded.

@@ -26,9 +26,8 @@ func wideFloat(dt *uop.DType) *uop.DType {
 // uniformIn is stored: a kernel of its own computes both words of a position at once, and computing words takes longer than storing and loading the
 // numbers.
 func uniformIn(s seed, shape uop.Shape, low, high float64, dt *uop.DType) *uop.UOp {
-	wide := wideFloat(dt)
-	return drawnInPairs(s, wide.Itemsize(), shape, func(s seed, shape uop.Shape) *uop.UOp {
-		return add(cast(mul(s.uniform(shape, wide), high-low), dt), low)
+	return drawnInPairs(s, shape, func(s seed, shape uop.Shape) *uop.UOp {
+		return add(cast(mul(s.uniform(shape, wideFloat(dt)), high-low), dt), low)
 	})
 }
 

@@ -56,19 +56,17 @@ type place struct {
 	stored bool
 }
 
-// drawnInPairs is drawn for numbers of so many bytes of random bits each, by a kernel that computes both words of a position at once. The numbers of a
-// stream are drawn as a vector of even length, whose halves are of the low and of the high words. For an odd number of words, those of one more begin
-// with the same ones.
-func drawnInPairs(s seed, bytes int, shape uop.Shape, draw func(s seed, shape uop.Shape) *uop.UOp) *uop.UOp {
+// drawnInPairs is drawn by a kernel that computes both words of a position at once. Its elements are a vector, whose halves are of the low and of the
+// high words; where they are not, the words are stored first.
+func drawnInPairs(s seed, shape uop.Shape, draw func(s seed, shape uop.Shape) *uop.UOp) *uop.UOp {
 	return ofMost(shape, func(shape uop.Shape) *uop.UOp {
 		p, ok := s.(place)
 		n := randomCount(shape)
-		if !ok || n == 0 || n%2 != 0 && bytes != 4 {
+		if !ok || n == 0 {
 			return draw(s, shape).ContiguousOp()
 		}
 		p.stored = true
-		all := draw(p, uop.ShapeOf(n+n%2)).ContiguousOp()
-		return reshape(shrinkAxis(all, 0, uop.N(0), uop.N(n)), shape)
+		return reshape(draw(p, uop.ShapeOf(n)).ContiguousOp(), shape)
 	})
 }
 
@@ -77,6 +75,9 @@ func (p place) graph() *uop.Graph { return p.key.Graph() }
 // words are n random uint32: the low words of the first half of the positions, then the high words of the same.
 func (p place) words(n int64) *uop.UOp {
 	needWords(n)
+	if p.stored && n%2 != 0 {
+		return p.storedWords(n)
+	}
 	half := (n + 1) / 2
 	dt := uop.Uint32
 	if p.stored && n <= math.MaxInt32 { // loops are cut where a comparison of such numbers changes
@@ -86,6 +87,14 @@ func (p place) words(n int64) *uop.UOp {
 	high := ge(i, int(half))
 	r := p.pairs(cast(where(high, sub(i, int(half)), i), uop.Uint32), half)
 	return cast(where(high, shiftRight(r, 32), r), uop.Uint32)
+}
+
+// storedWords are words that a kernel of their own stores if p.stored. Those of an odd number begin the words of one more.
+func (p place) storedWords(n int64) *uop.UOp {
+	if !p.stored {
+		return p.words(n)
+	}
+	return shrinkAxis(p.words(n+n%2).ContiguousOp(), 0, uop.N(0), uop.N(n))
 }
 
 // needWords is an error if a tensor takes more words than a key has.
@@ -105,7 +114,11 @@ func (p place) pairs(at *uop.UOp, half int64) *uop.UOp {
 // fractions are n numbers in [0, 1).
 func (p place) fractions(n int64, dt *uop.DType) *uop.UOp {
 	size := int64(dt.Itemsize())
-	bits := bitcast(p.words(ceil64(n*size, 4)), UintOfSize[int(size)])
+	words := p.storedWords
+	if size == 4 {
+		words = p.words
+	}
+	bits := bitcast(words(ceil64(n*size, 4)), UintOfSize[int(size)])
 	return fraction(shrinkAxis(bits, 0, uop.N(0), uop.N(n)), dt)
 }
 
@@ -138,4 +151,4 @@ func (p place) polar(shape uop.Shape) (radius, angle *uop.UOp) {
 	return sub(f32(1), of(shiftRight(r, 32))), of(r)
 }
 
-func (p place) long(n int64) *uop.UOp { return bitcast(p.words(2*n), uop.Uint64) }
+func (p place) long(n int64) *uop.UOp { return bitcast(p.storedWords(2*n), uop.Uint64) }
