@@ -74,8 +74,8 @@ func (e *Executor) Device() device.Device { return e.dev }
 // Realize computes a SINK of STORE(buffer, value) and ASSIGN(target, value).
 //
 // STOREs see all buffers as before any ASSIGN. ASSIGNs take effect in source order: a later one that reads an assigned buffer
-// element by element sees the new value, through a reduction the old one, and after an ASSIGN to a part the old contents. Every BUFFER in the graph must be bound; of several
-// bindings of one buffer the first counts. vars overrides the values in BINDs.
+// element by element sees the new value, through a reduction the old one, and after an ASSIGN to a part the old contents. Every BUFFER
+// in the graph must be bound; of several bindings of one buffer the first counts. vars overrides the values in BINDs.
 func (e *Executor) Realize(sink *uop.UOp, binds []Binding, vars map[string]int64) error {
 	s, err := e.Prepare(sink)
 	if err != nil {

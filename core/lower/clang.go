@@ -7,8 +7,8 @@ import (
 	"polygrad/core/uop"
 )
 
-// Clang is the target of tinygrad's ClangRenderer, optimised for one thread. Its kernels equal tinygrad's, node for node; FLOOR, CEIL and ROUND, which
-// tinygrad does not have, are in none of those.
+// Clang is the target of tinygrad's ClangRenderer, optimised for one thread. Its kernels equal tinygrad's, node for node; those
+// have no FLOOR, CEIL and ROUND, which tinygrad lacks.
 func Clang() *Target {
 	return &Target{
 		Name: "clang",

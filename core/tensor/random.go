@@ -161,6 +161,7 @@ func fractionsOf(dt *uop.DType) func(s seed, shape uop.Shape) *uop.UOp {
 	return func(s seed, shape uop.Shape) *uop.UOp { return s.uniform(shape, dt) }
 }
 
+// drawnIntegers is integers, drawn in pairs of words.
 func drawnIntegers(s seed, shape uop.Shape, lo, hi int64, dt *uop.DType) *uop.UOp {
 	return drawnInPairs(s, shape, func(s seed, shape uop.Shape) *uop.UOp { return integers(s, shape, lo, hi, dt) })
 }

@@ -118,6 +118,11 @@ func InitSeeded(scheme InitScheme, shape uop.Shape, a float64, dt *uop.DType, se
 // fractionBits is the number of bits of uniform random numbers in float32, which are multiples of 2^-fractionBits.
 const fractionBits = 24
 
+// wholeFractions draws integers of fractionBits bits, uint32.
+func wholeFractions(s seed, shape uop.Shape) *uop.UOp {
+	return cast(mul(s.uniform(shape, uop.Float32), 1<<fractionBits), uop.Uint32)
+}
+
 // RandPermSeeded is a random permutation of 0..n-1, in an integer type, with a seed as in RandSeeded.
 func RandPermSeeded(n int64, dt *uop.DType, seed *uop.UOp) (r *uop.UOp, err error) {
 	defer guard("RandPermSeeded", &err)
@@ -129,12 +134,7 @@ func RandPermSeeded(n int64, dt *uop.DType, seed *uop.UOp) (r *uop.UOp, err erro
 	if n <= shortRow {
 		return cast(ordered(s.uniform(uop.ShapeOf(n), uop.Float32), 0, false).at, dt), nil
 	}
-	if p, ok := s.(place); ok {
-		p.stored = true
-		s = p
-	}
-	u := s.uniform(uop.ShapeOf(n+n%2), uop.Float32) // for an odd n the words of n + 1 begin with the same ones
-	key := shrinkAxis(cast(mul(u, 1<<fractionBits), uop.Uint32).ContiguousOp(), 0, uop.N(0), uop.N(n))
+	key := drawnInPairs(s, uop.ShapeOf(n), wholeFractions)
 	return cast(reshape(radixOrder(reshape(key, uop.ShapeOf(1, n)), fractionBits), uop.ShapeOf(n)), dt), nil
 }
 

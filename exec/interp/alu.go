@@ -15,7 +15,7 @@ func truth(b bool) value {
 }
 
 var floatUnary = map[uop.Op]func(float64) float64{
-	uop.Trunc: math.Trunc, uop.Floor: math.Floor, uop.Ceil: math.Ceil, uop.Round: math.RoundToEven,
+	uop.Trunc: uop.Rounding[uop.Trunc], uop.Floor: uop.Rounding[uop.Floor], uop.Ceil: uop.Rounding[uop.Ceil], uop.Round: uop.Rounding[uop.Round],
 	uop.Sqrt: math.Sqrt, uop.Exp2: math.Exp2, uop.Tanh: math.Tanh,
 	uop.Exp: uop.Functions[uop.Exp], uop.Log2: uop.Functions[uop.Log2], uop.Sin: uop.Functions[uop.Sin], uop.Cos: uop.Functions[uop.Cos],
 	uop.Reciprocal: func(x float64) float64 { return 1 / x },
