@@ -23,10 +23,24 @@ func logSoftmax(x *uop.UOp, axes []int) *uop.UOp {
 	return sub(m, log(total))
 }
 
+// standardized are x - mean, and 1 / sqrt(mean of squares + eps): the factor by which layerNorm scales it.
+func standardized(x *uop.UOp, axes []int, eps float64) (y, scale *uop.UOp) {
+	y = sub(x, mean(x, axes, true))
+	return y, rsqrt(add(mean(mul(y, y), axes, true), eps))
+}
+
 // layerNorm is (x - mean) / sqrt(mean of squares + eps).
 func layerNorm(x *uop.UOp, axes []int, eps float64) *uop.UOp {
-	y := sub(x, mean(x, axes, true))
-	return mul(y, rsqrt(add(mean(mul(y, y), axes, true), eps)))
+	y, scale := standardized(x, axes, eps)
+	return customGradient(gradientOfStandardized, mul(y, scale), []*uop.UOp{x, y, scale}, axisNumbers(x, axes))
+}
+
+// standardizedRule gives scale * (g - mean(g) - y scale mean(g y scale)), the gradient of layerNorm (Ba et al., arXiv:1607.06450). Both means are of values
+// known before the scale, so one loop computes them beside it; derived, the gradient would need a loop for each, one after the other.
+func standardizedRule(g, u *uop.UOp, axes []int) []*uop.UOp {
+	y, scale := u.Src[2], u.Src[3]
+	along := mul(mean(mul(g, y), axes, true), scale)
+	return []*uop.UOp{nil, mul(scale, sub(sub(g, mean(g, axes, true)), mul(mul(y, scale), along))), nil, nil}
 }
 
 // rmsNorm is x / sqrt(mean of squares + eps) over the last axis, in float32.
@@ -64,12 +78,12 @@ func LogSoftmax(x *uop.UOp, axes ...int) (r *uop.UOp, err error) {
 	return logSoftmax(asFloat(x), axes), nil
 }
 
-// inWide computes f in float32 for a small float type: its squares would overflow.
-func inWide(f func(*uop.UOp) *uop.UOp, x *uop.UOp) *uop.UOp {
+// inWide is x in float32 if it is of a small float type: its squares would overflow.
+func inWide(x *uop.UOp) *uop.UOp {
 	if asTinygrad(x) {
-		return f(x)
+		return x
 	}
-	return cast(f(atLeastF32(x)), x.DType)
+	return atLeastF32(x)
 }
 
 // LayerNorm is (x - mean) / sqrt(variance + eps) over axes, of small floats computed in float32.
@@ -77,7 +91,7 @@ func LayerNorm(x *uop.UOp, axes []int, eps float64) (r *uop.UOp, err error) {
 	defer guard("LayerNorm", &err)
 	need("x", x)
 	needFloat("x", x)
-	return inWide(func(x *uop.UOp) *uop.UOp { return layerNorm(x, axes, eps) }, x), nil
+	return cast(layerNorm(inWide(x), axes, eps), x.DType), nil
 }
 
 // ScaleShift is x * weight + bias; both may be nil.
@@ -123,21 +137,62 @@ func GroupNorm(x *uop.UOp, groups int64, weight, bias *uop.UOp, eps float64) (r 
 	if c := intSize("x", s, 1); groups < 1 || c%groups != 0 {
 		fail("groups", "%d, expected a divisor of the %d channels", groups, c)
 	}
-	r = x
-	if s.MaxNumel() > 0 {
-		r = inWide(func(x *uop.UOp) *uop.UOp {
-			return reshape(layerNorm(reshape(x, uop.Shape{s[0], uop.N(groups), uop.N(-1)}), []int{-1}, eps), s)
-		}, x)
+	for _, w := range []*uop.UOp{weight, bias} {
+		if w != nil {
+			needChannels(map[bool]string{true: "weight", false: "bias"}[w == weight], x, w)
+		}
 	}
+	return groupNorm(x, groups, weight, bias, eps), nil
+}
+
+// groupNorm is layerNorm of the rows (N, groups, elements) of x, of small floats in float32, times weight, plus bias.
+func groupNorm(x *uop.UOp, groups int64, weight, bias *uop.UOp, eps float64) *uop.UOp {
+	s := x.Shape()
+	if s.MaxNumel() == 0 {
+		return affine(x, weight, bias)
+	}
+	rows := reshape(inWide(x), uop.Shape{s[0], uop.N(groups), uop.N(-1)})
+	if weight == nil {
+		return affine(cast(reshape(layerNorm(rows, []int{-1}, eps), s), x.DType), nil, bias)
+	}
+	y, scale := standardized(rows, []int{-1}, eps)
+	of := []*uop.UOp{x, y, scale, weight}
+	if bias != nil {
+		of = append(of, bias)
+	}
+	return customGradient(gradientOfGroupNorm, affine(cast(reshape(mul(y, scale), s), x.DType), weight, bias), of)
+}
+
+// affine is x times weight, plus bias, of each channel.
+func affine(x, weight, bias *uop.UOp) *uop.UOp {
 	if weight != nil {
-		needChannels("weight", x, weight)
-		r = mul(r, channels(x, weight))
+		x = mul(x, channels(x, weight))
 	}
 	if bias != nil {
-		needChannels("bias", x, bias)
-		r = add(r, channels(x, bias))
+		x = add(x, channels(x, bias))
 	}
-	return r, nil
+	return x
+}
+
+// groupNormRule gives the gradients of groupNorm from two sums over each channel of a sample, those of g and of g * (x - mean): the gradients of weight and
+// bias add them up over samples, and that of x (standardizedRule) over the channels of a group.
+func groupNormRule(g, u *uop.UOp) []*uop.UOp {
+	x, y, scale, weight := u.Src[1], u.Src[2], u.Src[3], u.Src[4]
+	n, groups := y.Shape()[0], y.Shape()[1]
+	each := uop.Shape{n, groups, uop.N(x.Shape()[1].N / groups.N), uop.N(-1)} // the channels of a group, the elements of a channel
+	g, w := reshape(cast(g, y.DType), each), reshape(cast(weight, y.DType), joinShapes(each[1:3], uop.ShapeOf(1)))
+	y, scale = reshape(y, each), reshape(scale, uop.Shape{n, groups, uop.N(1), uop.N(1)})
+	total, along := sum(g, []int{3}, true), sum(mul(g, y), []int{3}, true)
+	average := func(v *uop.UOp) *uop.UOp {
+		return div(sum(mul(v, w), []int{2}, true), reducedCount(y, []int{2, 3}))
+	}
+	of := func(v, like *uop.UOp) *uop.UOp { return cast(reshape(v, like.Shape()), like.DType) }
+	gx := mul(scale, sub(sub(mul(g, w), average(total)), mul(mul(y, scale), mul(average(along), scale))))
+	gradients := []*uop.UOp{nil, of(gx, x), nil, nil, of(sum(mul(along, scale), []int{0}, true), weight)}
+	if len(u.Src) > len(gradients) {
+		gradients = append(gradients, of(sum(total, []int{0}, true), u.Src[5]))
+	}
+	return gradients
 }
 
 // BatchNorm is (x - mean) * weight * invstd + bias. The parameters have the sizes of the given axes of x (nil: axis 1, the
@@ -200,7 +255,7 @@ func BatchStats(x *uop.UOp) (avg, variance *uop.UOp, err error) {
 	}
 	m := mean(x, axes, false)
 	y := sub(x, channels(x, m))
-	v := mean(mul(y, y), axes, false)
+	v := squaresOfCentered(x, mean(mul(y, y), axes, false), axes, true)
 	if dt.IsFloat() {
 		m, v = cast(m, dt), cast(v, dt)
 	}

@@ -62,20 +62,38 @@ func accurateProd(x *uop.UOp, axes []int, keep bool) *uop.UOp {
 		return cast(accurateProd(cast(x, uop.Float32), axes, keep), x.DType)
 	}
 	r := prod(x, axes, keep)
+	return x.Graph().New(uop.CustomGradient, r.DType, []*uop.UOp{r, x}, stated{gradientOfProduct, reducedAxes(x, axes)}, nil)
+}
+
+// reducedAxes are the axes of a reduction, counted from the first one; nil: all.
+func reducedAxes(x *uop.UOp, axes []int) []int {
 	if axes == nil {
-		axes = countTo(len(x.Shape()))
+		return countTo(len(x.Shape()))
 	}
-	of := axesOf("axis", axes, len(x.Shape()))
-	return x.Graph().New(uop.CustomGradient, r.DType, []*uop.UOp{r, x}, stated{gradientOfProduct, of}, nil)
+	return axesOf("axis", axes, len(x.Shape()))
+}
+
+// axisNumbers are reducedAxes as numbers of a rule.
+func axisNumbers(x *uop.UOp, axes []int) (numbers []int64) {
+	for _, a := range reducedAxes(x, axes) {
+		numbers = append(numbers, int64(a))
+	}
+	return numbers
+}
+
+// shapeKept is the shape of a reduction that keeps its axes.
+func shapeKept(x *uop.UOp, axes []int) uop.Shape {
+	kept := joinShapes(x.Shape())
+	for _, a := range axes {
+		kept[a] = uop.N(1)
+	}
+	return kept
 }
 
 // prodRule multiplies the gradient of a product with the product of the other elements. Where the number of elements is a variable, it is the whole
 // product divided by the element: with one 0, the product of the rest for this element, and 0 for the others.
 func prodRule(g, x *uop.UOp, axes []int) *uop.UOp {
-	kept := joinShapes(x.Shape())
-	for _, a := range axes {
-		kept[a] = uop.N(1)
-	}
+	kept := shapeKept(x, axes)
 	if _, fixed := x.Shape().Ints(); fixed && x.Shape().MaxNumel() > 0 {
 		return mul(reshape(g, kept), prodOfOthers(x, axes))
 	}
@@ -154,11 +172,8 @@ func allOf(x *uop.UOp, axes []int, keep bool) *uop.UOp {
 // reducedCount is the number of elements reduced to one result: a number, or a tensor if a size is symbolic.
 func reducedCount(x *uop.UOp, axes []int) operand {
 	s := x.Shape()
-	if axes == nil {
-		axes = countTo(len(s))
-	}
 	in := make([]bool, len(s))
-	for _, a := range axesOf("axis", axes, len(s)) {
+	for _, a := range reducedAxes(x, axes) {
 		in[a] = true
 	}
 	n, symbolic := 1, (*uop.UOp)(nil)
@@ -207,9 +222,26 @@ func sumBeyond(x, total *uop.UOp, axes []int, keep bool) *uop.UOp {
 	return where(eq(upper, shiftRight(total, 32)), cast(total, uop.Float32), mul(cast(upper, uop.Float32), 1<<32))
 }
 
+// squaresOfCentered states the gradient of a sum or mean of (x - mean(x))^2: 2 (x - mean(x)). The mean adds nothing to it, since the deviations add up
+// to 0; derived, the gradient would need one more reduction.
+func squaresOfCentered(x, squares *uop.UOp, axes []int, isMean bool) *uop.UOp {
+	return customGradient(gradientOfSquares, squares, []*uop.UOp{x}, []int64{flag(isMean)}, axisNumbers(x, axes))
+}
+
+func squaresRule(g, x *uop.UOp, axes []int, isMean bool) *uop.UOp {
+	slope := mul(reshape(g, shapeKept(x, axes)), 2)
+	if isMean {
+		slope = div(slope, reducedCount(x, axes))
+	}
+	return mul(slope, sub(x, mean(x, axes, true)))
+}
+
 // variance is the sum of squared distances from the mean over max(n - correction, 0).
 func variance(x *uop.UOp, axes []int, keep bool, correction float64) *uop.UOp {
-	squares := absSquare(sub(x, mean(x, axes, true)))
+	squares := sum(absSquare(sub(x, mean(x, axes, true))), axes, keep)
+	if !x.DType.IsComplex() {
+		squares = squaresOfCentered(x, squares, axes, false)
+	}
 	n := reducedCount(x, axes)
 	count, ok := n.(*uop.UOp)
 	if !ok {
@@ -219,7 +251,7 @@ func variance(x *uop.UOp, axes []int, keep bool, correction float64) *uop.UOp {
 	if correction == float64(int(correction)) {
 		c = int(correction)
 	}
-	return div(sum(squares, axes, keep), relu(sub(count, c)))
+	return div(squares, relu(sub(count, c)))
 }
 
 // countConst is a number of elements as a constant: an integer if it fits.

@@ -21,15 +21,18 @@ type stated struct {
 type statedRule uint8
 
 const (
-	gradientOfOther           statedRule = iota // of another expression for the same value
-	gradientOfProduct                           // numbers are the axes of the product
-	gradientOfWindows                           // kernel, stride and dilation of each axis
-	gradientOfConvolution                       // stride and dilation of each axis, and the number of groups
-	gradientOfGather                            // the axis
-	gradientOfTake                              // the indexed axes
-	gradientOfLinear                            // the axis, and whether corners are aligned
-	gradientOfCholesky                          // 1 for the upper triangle
-	gradientOfTriangularSolve                   // 1 for the upper triangle, 1 for a diagonal of ones
+	gradientOfOther        statedRule = iota // of another expression for the same value
+	gradientOfProduct                        // numbers are the axes of the product
+	gradientOfSquares                        // of distances from the mean: 1 for their mean, then the axes
+	gradientOfStandardized                   // the axes
+	gradientOfGroupNorm
+	gradientOfWindows         // kernel, stride and dilation of each axis
+	gradientOfConvolution     // stride and dilation of each axis, and the number of groups
+	gradientOfGather          // the axis
+	gradientOfTake            // the indexed axes
+	gradientOfLinear          // the axis, and whether corners are aligned
+	gradientOfCholesky        // 1 for the upper triangle
+	gradientOfTriangularSolve // 1 for the upper triangle, 1 for a diagonal of ones
 	gradientOfSolve
 	gradientOfInverse
 	gradientOfQR          // 1 for r
@@ -65,7 +68,7 @@ const (
 	keysOfRanks     // no gradient
 )
 
-var statedNames = [...]string{"other", "product", "windows", "convolution", "gather", "take", "linear", "cholesky", "triangular_solve", "solve", "inverse", "qr", "eigh", "eig", "svd", "determinant", "lu", "pseudo_inverse", "holomorphic", "columns", "transposed_convolution", "recurrence", "unrolled", "alignment", "shares", "least_squares", "dynamic_slice", "dynamic_update_slice", "reduce_precision", "shared", "scattered_products", "roll", "transform", "radix_sort", "network_sort", "row_sort", "sort", "argsort", "argmax", "argmin", "top_positions", "ranked_keys"}
+var statedNames = [...]string{"other", "product", "squares", "standardized", "groupnorm", "windows", "convolution", "gather", "take", "linear", "cholesky", "triangular_solve", "solve", "inverse", "qr", "eigh", "eig", "svd", "determinant", "lu", "pseudo_inverse", "holomorphic", "columns", "transposed_convolution", "recurrence", "unrolled", "alignment", "shares", "least_squares", "dynamic_slice", "dynamic_update_slice", "reduce_precision", "shared", "scattered_products", "roll", "transform", "radix_sort", "network_sort", "row_sort", "sort", "argsort", "argmax", "argmin", "top_positions", "ranked_keys"}
 
 // A rule without a name does not compile.
 var _ = [1]struct{}{}[len(statedNames)-1-int(keysOfRanks)]
@@ -82,7 +85,7 @@ func (s stated) String() string { return statedNames[s.rule] + s.numbers.String(
 // Name is the name of the function with its numbers (gradient.Named).
 func (s stated) Name() string {
 	switch {
-	case s.rule == gradientOfOther || s.rule == gradientOfShared:
+	case slices.Contains([]statedRule{gradientOfOther, gradientOfShared, gradientOfSquares, gradientOfStandardized, gradientOfGroupNorm}, s.rule):
 		return ""
 	case len(s.numbers) == 0:
 		return statedNames[s.rule]
@@ -168,6 +171,12 @@ func (s stated) Gradient(g, u *uop.UOp) []*uop.UOp {
 	switch s.rule {
 	case gradientOfProduct:
 		return []*uop.UOp{nil, prodRule(g, u.Src[1], s.numbers)}
+	case gradientOfSquares:
+		return []*uop.UOp{nil, squaresRule(g, u.Src[1], s.numbers[1:], s.numbers[0] == 1)}
+	case gradientOfStandardized:
+		return standardizedRule(g, u, s.numbers)
+	case gradientOfGroupNorm:
+		return groupNormRule(g, u)
 	case gradientOfWindows:
 		return windowsRule(g, u)
 	case gradientOfConvolution:

@@ -55,6 +55,10 @@ def _conv(x: Any) -> Any:
     return jax.lax.conv_general_dilated(x[None, None], KERNEL, (1, 1), ((0, 1), (1, 0)))[0, 0]
 
 
+def _standardized(x: Any) -> Any:
+    return (x - x.mean(1, keepdims=True)) / jnp.sqrt(x.var(1, keepdims=True) + 1e-5)
+
+
 def _pool(x: Any) -> Any:
     return jax.lax.reduce_window(x, -jnp.inf, jax.lax.max, (2, 2), (1, 1), "VALID")
 
@@ -401,7 +405,11 @@ PAIRS: dict[str, tuple[Function, Function]] = {
     "remainder": (lambda x: x % 0.7 * x, lambda x: jnp.mod(x, 0.7) * x),
     "layer norm": (
         lambda x: x.layernorm(),
-        lambda x: (x - x.mean(1, keepdims=True)) / jnp.sqrt(x.var(1, keepdims=True) + 1e-5),
+        _standardized,
+    ),
+    "group norm": (
+        lambda x: x.groupnorm(1, weight=w[0], bias=w[1]),
+        lambda x: _standardized(x) * W[0] + W[1],
     ),
 }
 

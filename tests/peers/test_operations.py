@@ -318,6 +318,12 @@ WINDOWS = [
         )
     ),
     Case("layernorm", lambda x: x.layernorm(), lambda x: F.layer_norm(x, x.shape[-1:]), THREE),
+    Case(
+        "groupnorm",
+        lambda x, w, b: x.groupnorm(2, weight=w, bias=b),
+        lambda x, w, b: F.group_norm(x, 2, w, b),
+        [IMAGE, (4,), (4,)],
+    ),
 ]
 POSITIVE = np.array([0.5, 1, 2])
 LOSSES = [
