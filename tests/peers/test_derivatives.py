@@ -134,6 +134,22 @@ SMOOTH: dict[str, tuple[Callable[[Tensor], Tensor], np.ndarray]] = {
 RNG_B = RNG.normal(size=(5, 2))
 
 
+@pytest.mark.parametrize("rank", [70, 69])
+def test_determinant_of_a_large_matrix(rank: int) -> None:
+    u, s, v = np.linalg.svd(RNG.normal(size=(70, 70)) / 4)
+    s[rank:] = 0
+    x = Tensor(u * s @ v)
+    x.requires_grad = True
+    value = x.det()
+    slope = value.gradient(x)[0]
+    Tensor.realize(value, slope)  # in one program, which factors one matrix for both
+    sign = np.linalg.det(u) * np.linalg.det(v)
+    others = np.array([np.delete(s, i).prod() for i in range(70)])
+    near = 1e-12 * others[-1]
+    np.testing.assert_allclose(value.numpy(), sign * s.prod(), rtol=1e-12, atol=near)
+    np.testing.assert_allclose(slope.numpy(), sign * (u * others @ v), rtol=1e-10, atol=near)
+
+
 @pytest.mark.parametrize("name", SMOOTH)
 def test_differences(name: str) -> None:
     f, x = SMOOTH[name]
