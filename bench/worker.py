@@ -61,7 +61,11 @@ class Worker:
     def prepare(self, task: str, folder: str = "") -> dict[str, Any]:
         """Compile and warm up a task; save its results into a folder if one is given."""
         self.drop()
-        wanted = BY_NAME[task] if task in BY_NAME else cases.find(task)
+        if task in BY_NAME:
+            wanted = BY_NAME[task]
+        else:
+            cases.framework(self.framework)  # its settings, before the first array is made
+            wanted = cases.find(task)
         to = Path(folder) if folder else None
         if to and wanted.parameters and hasattr(self.ops, "gradients"):
             self.keep(to, "gradient", self.ops.gradients(wanted.program, *wanted.arrays()))

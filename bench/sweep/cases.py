@@ -664,7 +664,8 @@ def calls(op: Operation, size: str) -> Iterator[Call]:
 
 
 @functools.cache
-def _framework(name: str) -> Any:
+def framework(name: str) -> Any:
+    """Return the module of this package for a framework."""
     return importlib.import_module(f"sweep.{name}")
 
 
@@ -688,7 +689,7 @@ class Program:
 
     def __call__(self, f: Any, *arrays: Any) -> Any:
         """Call the operation; with its gradients, which follow the operands."""
-        return _framework(f.__name__.rpartition(".")[2]).run(self, *arrays)
+        return framework(f.__name__.rpartition(".")[2]).run(self, *arrays)
 
     def apply(self, function: Callable[..., Any], arrays: Sequence[Any]) -> Any:
         """Call a function with the arguments; a joiner has a list of tensors."""
