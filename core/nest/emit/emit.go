@@ -101,7 +101,28 @@ func (im *emitter) sequential(r *analysis.Region, copies []*env) {
 	if s := im.span(r); s.n >= 0 {
 		from, count = s.from, im.Int(ir.I64, s.n)
 	}
+	if p := im.planned.BandOf[r]; p != nil && p.Axes[0].Unroll > 0 {
+		rest := r.Trip() % p.Axes[0].Unroll
+		im.unrolledInOrder(r, copies, p.Axes[0].Unroll)
+		if from, count = (linear{off: r.Trip() - rest}), im.Int(ir.I64, rest); rest == 0 {
+			return
+		}
+	}
 	im.sequentialIterations(r, copies, from, count)
+}
+
+// unrolledInOrder emits a loop that carries no values, by iterations at a time, up to the last multiple.
+func (im *emitter) unrolledInOrder(r *analysis.Region, copies []*env, by int64) {
+	im.Builder.Loop(r.Label()+" unrolled", im.Int(ir.I64, r.Trip()/by), func(l *ir.Loop) {
+		for i := range by {
+			inner := make([]*env, len(copies))
+			for j, e := range copies {
+				inner[j] = newEnv(e)
+				inner[j].linears.set(r.Rng, linear{terms: []ir.Term{{V: l.Iter, Coef: by}}, off: i})
+			}
+			im.body(r, inner)
+		}
+	})
 }
 
 // anyLane reports whether a condition holds in any lane.

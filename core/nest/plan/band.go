@@ -24,6 +24,8 @@ type Axis struct {
 	Descending bool
 	Units      int64 // units in a tile
 	Unit       int64 // iterations in a unit
+	// Unroll is the number of iterations of a loop in order that each iteration of the emitted loop does, 0 for one.
+	Unroll int64
 	// Broadcast: packed rows have each element in all lanes of a vector.
 	Broadcast bool
 	// Group is the number of tiles in a cache block, 0 for no blocks.

@@ -41,6 +41,9 @@ func (p *Band) print(s *strings.Builder, k *Kernel) {
 		if a.Spread != nil {
 			s.WriteString(" lanes")
 		}
+		if a.Unroll > 0 {
+			fmt.Fprintf(s, ", unrolled by %d", a.Unroll)
+		}
 		for _, is := range []struct {
 			yes  bool
 			word string

@@ -167,6 +167,8 @@ func (pl *planner) plan(c []*analysis.Region, around *Band) *Band {
 		p.Along = !pl.plain && !p.inVectors
 		if step := pl.prefixStep(p.Leaf); step != 0 && !p.inVectors && p.want.allows(knobVectorAxis, a) {
 			a.Vector, a.Unit, a.Descending = true, int64(pl.Lanes), step < 0
+		} else if p.Along && pl.scattersAlone(p.Leaf) {
+			a.Unroll = scatterUnroll
 		}
 	case (nested || slices.ContainsFunc(inner, (*analysis.Region).InOrder)) && !pl.plain && !p.inVectors && !p.ordered() &&
 		!slices.ContainsFunc(inner, func(r *analysis.Region) bool { return r.Writes && (!r.InOrder() || severalStatements(r)) }):
@@ -322,6 +324,19 @@ func (pl *planner) planElements(p, around *Band) {
 		vec.Units = (vec.Count + vec.Unit - 1) / vec.Unit
 	}
 	vec.Units = p.want.or(knobTileVectors, vec.Units, max(vec.Count/vec.Unit, 1))
+}
+
+// scatterUnroll is the unroll factor of loops that scatter one element after the other. A processor predicts for each load instruction whether an earlier
+// store writes what it reads. With one load for all iterations, counts of random numbers take twice as long at some addresses.
+const scatterUnroll = 4
+
+// scattersAlone reports whether a loop of enough iterations does nothing but read, modify and write elements at data-dependent places.
+func (pl *planner) scattersAlone(r *analysis.Region) bool {
+	if pl.m.Invocations || r.Trip() < 4*scatterUnroll || len(r.Loops()) > 0 || len(r.Written(nil)) > 0 {
+		return false
+	}
+	s := pl.Slopes(r.Rng)
+	return slices.ContainsFunc(r.Accesses(1, nil), func(a analysis.Access) bool { return a.U.Op == uop.Store && s.Of(a.U.Src[0]).Irregular })
 }
 
 // planPrefix lays out a band around the loop of a prefix: the lanes of vectors are iterations of an axis along which memory is
