@@ -39,7 +39,7 @@ func bidiagonalised(a *uop.UOp) bidiagonal {
 	down := unsqueeze(across, -1)
 	states := []*uop.UOp{a, zeros(count, m), zeros(count, 1), zeros(count, m), zeros(count, 1),
 		zeros(1, 1), zeros(1, 1), zeros(m, 1), zeros(1, 1), zeros(1, m), zeros(1, m), zeros(1, m), zeros(m, 1)}
-	r := loop{"column", count, false}.run(states, nil, func(b *loopBody, j uop.Sint, s, _ []*uop.UOp) {
+	r := loop{variable: "column", count: count}.run(states, nil, func(b *loopBody, j uop.Sint, s, _ []*uop.UOp) {
 		a, left, taus, right, pis := s[0], s[1], s[2], s[3], s[4]
 		head, below, v, tau, y, row, u, x := s[5], s[6], s[7], s[8], s[9], s[10], s[11], s[12]
 		here, next, from := sizeLike(a, j), sizeLike(a, j.Add(uop.N(1))), undone(a, j)

@@ -134,7 +134,7 @@ func complexTriangular(a complexPlanes) (r complexPlanes, by complexReflections)
 	}
 	last := len(states)
 	states = append(states, zeros(a.re, a.re.DType, stack, 1, 1))
-	out := loop{"column", k, inLanes(a.re)}.run(states, nil, func(b *loopBody, j uop.Sint, s, _ []*uop.UOp) {
+	out := loop{variable: "column", count: k, lanes: inLanes(a.re)}.run(states, nil, func(b *loopBody, j uop.Sint, s, _ []*uop.UOp) {
 		z := complexStates(s[:last])
 		a, all, factors, v, tau, head, w := z[0], z[1], z[2], z[3], z[4], z[5], z[6]
 		findReflector(b, blockOf(a, 2, j, 1), v, tau, head, s[last], rows, sizeLike(a.re, j), -2)
@@ -150,7 +150,7 @@ func (r complexReflections) times(x complexPlanes) complexPlanes {
 	stack, _, c := sizes(x.re)
 	k := r.v.re.Shape()[1].N
 	states, read := append(x.list(), complexZeros(x, stack, 1, c)...), append(r.v.list(), r.tau.list()...)
-	out := loop{"reflection", k, inLanes(x.re)}.run(states, read, func(b *loopBody, j uop.Sint, s, read []*uop.UOp) {
+	out := loop{variable: "reflection", count: k, lanes: inLanes(x.re)}.run(states, read, func(b *loopBody, j uop.Sint, s, read []*uop.UOp) {
 		z, by := x.grouped(s), x.grouped(read)
 		at := uop.N(k - 1).Sub(j)
 		reflectRows(b, z[0], blockOf(by[0], 1, at, 1).transposed(), blockOf(by[1], 1, at, 1), z[1])
@@ -241,7 +241,7 @@ func complexSVD(a complexPlanes, fullMatrices bool) (u complexPlanes, s *uop.UOp
 	}
 	last := len(states)
 	states = append(states, zeros(a.re, a.re.DType, stack, 1, 1))
-	out := loop{"column", n, inLanes(a.re)}.run(states, nil, func(b *loopBody, j uop.Sint, s, _ []*uop.UOp) {
+	out := loop{variable: "column", count: n, lanes: inLanes(a.re)}.run(states, nil, func(b *loopBody, j uop.Sint, s, _ []*uop.UOp) {
 		z := complexStates(s[:last])
 		a, left, taus, right, pis, v, row, tau, head, w, p := z[0], z[1], z[2], z[3], z[4], z[5], z[6], z[7], z[8], z[9], z[10]
 		findReflector(b, blockOf(a, 2, j, 1), v, tau, head, s[last], unsqueeze(position, -1), sizeLike(a.re, j), -2)

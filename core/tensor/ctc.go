@@ -86,7 +86,7 @@ func (a alignment) paths(backwards, unrolled bool) *uop.UOp {
 		}
 	} else if time > 1 {
 		states := []*uop.UOp{zeros(none, none.DType, time-1, n, l), now}
-		out := loop{"step", time - 1, false}.run(states, a.inputs(), func(b *loopBody, i uop.Sint, s, in []*uop.UOp) {
+		out := loop{variable: "step", count: time - 1}.run(states, a.inputs(), func(b *loopBody, i uop.Sint, s, in []*uop.UOp) {
 			b.do(s[1].AssignTo(next(alignmentOf(in), s[1], i)))
 			to := i
 			if backwards {

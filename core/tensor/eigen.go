@@ -23,7 +23,7 @@ func hessenberg(a complexPlanes, columns int64) (h complexPlanes, q complexRefle
 	}
 	last := len(states)
 	states = append(states, zeros(a.re, a.re.DType, stack, 1, 1))
-	out := loop{"column", columns, inLanes(a.re)}.run(states, nil, func(b *loopBody, j uop.Sint, s, _ []*uop.UOp) {
+	out := loop{variable: "column", count: columns, lanes: inLanes(a.re)}.run(states, nil, func(b *loopBody, j uop.Sint, s, _ []*uop.UOp) {
 		z := a.grouped(s[:last])
 		a, all, factors, v, row, tau, head, w, p := z[0], z[1], z[2], z[3], z[4], z[5], z[6], z[7], z[8]
 		findReflector(b, blockOf(a, 2, j, 1), v, tau, head, s[last], rows, sizeLike(a.re, j.Add(uop.N(1))), -2)
@@ -71,7 +71,7 @@ func balanced(a complexPlanes) *uop.UOp {
 	limit := balanceLimit(a.re.DType)
 	d := constant(a.re, a.re.DType, uop.Int(1)).Reshape(onesShape(3)).Expand(uop.ShapeOf(stack, n, 1))
 	yes := constant(a.re, uop.Bool, uop.BoolConst(true)).Reshape(onesShape(1))
-	steps := loop{"row", n * balanceSweeps, inLanes(a.re)}
+	steps := loop{variable: "row", count: n * balanceSweeps, lanes: inLanes(a.re)}
 	states := []*uop.UOp{yes, zeros(a.re, uop.Bool, stack, 1, 1), d, one, one, one, one}
 	out := steps.runWhile(1, states, []*uop.UOp{size}, func(b *loopBody, i uop.Sint, s, read []*uop.UOp) {
 		going, changed, d, column, row, own, next := s[0], s[1], s[2], s[3], s[4], s[5], s[6]
@@ -246,7 +246,7 @@ func quasiTriangular(a, q complexPlanes) (h, vectors complexPlanes) {
 	at := count0(g, n)
 	_, digits := dt.FloatInfo()
 	epsilon, least := math.Ldexp(1, -digits), negligibleSize(dt)
-	passes := loop{"pass", 30*n + 100, lanes}
+	passes := loop{variable: "pass", count: 30*n + 100, lanes: lanes}
 	out := passes.runWhile(1, states, nil, func(b *loopBody, _ uop.Sint, s, _ []*uop.UOp) {
 		going, last, tries, end := s[0], s[1], s[2], s[3]
 		z := a.grouped(s[4:])
@@ -327,7 +327,7 @@ func rowPass(t, e, table complexPlanes, end *uop.UOp, m int64, lanes bool) (h, s
 		states = append(states, complexZeros(t, shape...)...)
 	}
 	read := append([]*uop.UOp{end}, table.list()...)
-	out := loop{"row", n - 1, lanes}.runWhile(1, states, read, func(b *loopBody, k uop.Sint, s, read []*uop.UOp) {
+	out := loop{variable: "row", count: n - 1, lanes: lanes}.runWhile(1, states, read, func(b *loopBody, k uop.Sint, s, read []*uop.UOp) {
 		z, end, table := t.grouped(s[1:]), read[0], t.grouped(read[1:])[0]
 		h, steps, w, u := z[0], z[1], z[2], z[3]
 		own := blockOf(table, 1, k, 1)
@@ -396,7 +396,7 @@ func columnPass(h, t, steps complexPlanes, end *uop.UOp, lanes bool) complexPlan
 	columns := count0(t.re.Graph(), width)
 	going := reshape(gt(maxOf(end, nil, false), 0), uop.ShapeOf(1))
 	states := append(append([]*uop.UOp{going}, all.list()...), complexZeros(t, stack, 1, width)...)
-	out := loop{"column", n - 1, lanes}.runWhile(1, states, append([]*uop.UOp{end}, steps.list()...), func(b *loopBody, k uop.Sint, s, read []*uop.UOp) {
+	out := loop{variable: "column", count: n - 1, lanes: lanes}.runWhile(1, states, append([]*uop.UOp{end}, steps.list()...), func(b *loopBody, k uop.Sint, s, read []*uop.UOp) {
 		z, end := t.grouped(s[1:]), read[0]
 		t, w := z[0], z[1]
 		f := stepOf(all.grouped(read[1:])[0], k)
@@ -474,7 +474,7 @@ func triangularVectors(t complexPlanes) complexPlanes {
 	states := append([]*uop.UOp{x.re, x.im}, complexZeros(t, stack, 1, n)...)
 	states = append(append(states, complexZeros(t, stack, 1, n)...), zeros(t.re, t.re.DType, stack, 1, n))
 	read := []*uop.UOp{t.re, t.im, values.re, values.im, least}
-	out := loop{"row", n - 1, inLanes(t.re)}.run(states, read, func(b *loopBody, i uop.Sint, s, read []*uop.UOp) {
+	out := loop{variable: "row", count: n - 1, lanes: inLanes(t.re)}.run(states, read, func(b *loopBody, i uop.Sint, s, read []*uop.UOp) {
 		x, total, r, scale := complexPlanes{s[0], s[1]}, complexPlanes{s[2], s[3]}, complexPlanes{s[4], s[5]}, s[6]
 		t, values, least := complexPlanes{read[0], read[1]}, complexPlanes{read[2], read[3]}, read[4]
 		k := uop.N(n - 2).Sub(i)

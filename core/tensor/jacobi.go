@@ -66,7 +66,7 @@ func orthogonalised(xs ...*uop.UOp) []*uop.UOp {
 	column := zeros(xs[0], xs[0].DType, stack, n, 1)
 	states := slices.Concat(xs, xs, []*uop.UOp{column, column, column, column})
 	rounds := n - 1 + n%2
-	steps := loop{"round", (jacobiSweeps(n, xs[0].DType)*rounds + 1) / 2, inLanes(xs[0])}
+	steps := loop{variable: "round", count: (jacobiSweeps(n, xs[0].DType)*rounds + 1) / 2, lanes: inLanes(xs[0])}
 	return steps.run(states, nil, func(b *loopBody, i uop.Sint, s, _ []*uop.UOp) {
 		k := len(xs)
 		norms, products, own, other := s[2*k], s[2*k+1], s[2*k+2], s[2*k+3]

@@ -56,9 +56,9 @@ func keccakOf(x *uop.UOp, rate int64, suffix byte) *uop.UOp {
 	}
 	read := []*uop.UOp{message, wordsOf(g, turns), wordsOf(g, keccakOnes[:])}
 	states := []*uop.UOp{zeros(x, uop.Uint64, n.N, keccakLanes, 1), zeros(x, uop.Uint64, n.N, 5, 1), zeros(x, uop.Uint64, n.N, keccakLanes, 1)}
-	state := loop{"block", blocks, true}.run(states, read, func(b *loopBody, i uop.Sint, s, read []*uop.UOp) {
+	state := loop{variable: "block", count: blocks, lanes: true}.run(states, read, func(b *loopBody, i uop.Sint, s, read []*uop.UOp) {
 		b.do(s[0].AssignTo(bitXor(s[0], block(read[0], 1, i.Mul(uop.N(keccakLanes)), keccakLanes))))
-		rounds := loop{"round", keccakRounds, true}.run(s, read[1:], func(b *loopBody, i uop.Sint, s, read []*uop.UOp) {
+		rounds := loop{variable: "round", count: keccakRounds, lanes: true}.run(s, read[1:], func(b *loopBody, i uop.Sint, s, read []*uop.UOp) {
 			keccakRound(b, s, read[0], block(read[1], 1, i, 1))
 		})
 		b.do(s[0].AssignTo(rounds[0]))

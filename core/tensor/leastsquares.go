@@ -37,7 +37,7 @@ func leastSquares(a, b *uop.UOp, cutoff float64) (x, rank *uop.UOp) {
 		places := eq(order, sub(int(n-1), step))
 		lost := ne(reshape(maxOf(cast(logicalNot(keep), uop.Int32), []int{0, 1}, false), uop.ShapeOf(1)), 0)
 		states := []*uop.UOp{lost, cast(places, a.DType), flip(transpose(inOrder, -2, -1), 1, 2), flip(y, 1)}
-		parts = loop{"rank", 1, false}.runWhile(1, states, []*uop.UOp{r, order, keep, y}, func(b *loopBody, _ uop.Sint, s, read []*uop.UOp) {
+		parts = loop{variable: "rank", count: 1}.runWhile(1, states, []*uop.UOp{r, order, keep, y}, func(b *loopBody, _ uop.Sint, s, read []*uop.UOp) {
 			some := ne(unsqueeze(maxOf(cast(logicalNot(read[2]), uop.Int32), []int{-1}, true), -1), 0)
 			var writes []*uop.UOp
 			for i, x := range complete(read[0], read[1], read[2], read[3]) {
@@ -108,7 +108,8 @@ func pivotedPanelOfColumns(t *uop.UOp, n, count int64) (reflected, order, pivots
 	zeros := func(dt *uop.DType, rows, columns int64) *uop.UOp { return zeros(t, dt, stack, rows, columns) }
 	columns, rows := unsqueeze(count0(g, all), -1), count0(g, m)
 	never := int(count)
-	steps := loop{"column", count, stack >= manyLanes && max(all, m) <= 2*maxLanes}
+	steps := loop{variable: "column", count: count, lanes: stack >= manyLanes && max(all, m) <= 2*maxLanes}
+	steps.halved = lanesOfBlock*all*m*int64(t.DType.Itemsize()) > sharedByLoop
 	open := expand(where(lt(columns, int(n)), never, -1), uop.ShapeOf(stack, all, 1))
 	norms := sum(square(t), []int{-1}, true).ContiguousOp()
 	states := []*uop.UOp{t, cast(open, uop.Int32), zeros(uop.Int32, count, 1), norms, zeros(t.DType, 1, m), zeros(t.DType, 2, 1)}

@@ -32,7 +32,7 @@ func pivotedBlock(t, open *uop.UOp) pivoted {
 	}
 	columns, rows := unsqueeze(count0(g, w), -1), count0(g, m)
 	states := []*uop.UOp{t, zeros(t.DType, w, m), zeros(uop.Int32, w, 1), open, zeros(t.DType, 1, m), zeros(t.DType, w, 1), zeros(uop.Int32, 1, 1)}
-	steps := loop{"column", w, stack >= manyLanes && m <= maxLanes}
+	steps := loop{variable: "column", count: w, lanes: stack >= manyLanes && m <= maxLanes}
 	r := steps.run(states, nil, func(b *loopBody, j uop.Sint, s, _ []*uop.UOp) {
 		t, multipliers, pivots, open, l, u, p := s[0], s[1], s[2], s[3], s[4], s[5], s[6]
 		x := block(t, 1, j, 1)
@@ -65,7 +65,7 @@ func pivotedColumns(t, open *uop.UOp) pivoted {
 	states := []*uop.UOp{t, zeros(t.DType, w, m), zeros(uop.Int32, w, 1), open,
 		zeros(t.DType, size, m), zeros(t.DType, size, m), zeros(uop.Int32, size, 1), zeros(t.DType, w, size), zeros(t.DType, w, size)}
 	numbers := reshape(count0(g, blocks), uop.ShapeOf(blocks, 1, 1))
-	r := loop{"block", blocks, false}.run(states, nil, func(b *loopBody, i uop.Sint, s, _ []*uop.UOp) {
+	r := loop{variable: "block", count: blocks}.run(states, nil, func(b *loopBody, i uop.Sint, s, _ []*uop.UOp) {
 		at := i.Mul(uop.N(size))
 		split := func(x *uop.UOp) *uop.UOp { return reshape(x, uop.ShapeOf(stack, blocks, size, x.Shape()[2].N)) }
 		// later computes columns of the blocks that follow: loops over the others do not run.
@@ -109,7 +109,7 @@ func allRows(p *uop.UOp, m int64) *uop.UOp {
 	stack, n, _ := sizes(p)
 	places := count0(p.Graph(), m)
 	states := []*uop.UOp{broadcastTo(places, uop.ShapeOf(stack, 1, m)), zeros(p, uop.Int32, stack, 1, 1)}
-	r := loop{"row", n, false}.run(states, []*uop.UOp{p}, func(b *loopBody, j uop.Sint, s, read []*uop.UOp) {
+	r := loop{variable: "row", count: n}.run(states, []*uop.UOp{p}, func(b *loopBody, j uop.Sint, s, read []*uop.UOp) {
 		order, first := s[0], s[1]
 		pivot := block(read[0], 1, j, 1)
 		b.do(first.AssignTo(block(order, 2, j, 1)))

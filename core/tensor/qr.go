@@ -34,7 +34,7 @@ func reflectedBlock(t *uop.UOp, at uop.Sint) (reflected, v, tau *uop.UOp) {
 	states := []*uop.UOp{t, zeros(k, m), zeros(k, 1), zeros(k, 1), zeros(k, 1)}
 	_, digits := t.DType.FloatInfo()
 	least := math.Ldexp(1, -4*digits)
-	steps := loop{"column", k, stack >= manyLanes && m <= maxLanes}
+	steps := loop{variable: "column", count: k, lanes: stack >= manyLanes && m <= maxLanes}
 	r := steps.run(states, []*uop.UOp{expand(start, uop.ShapeOf(stack, 1, 1))}, func(b *loopBody, j uop.Sint, s, read []*uop.UOp) {
 		t, v, tau, products, heads := s[0], s[1], s[2], s[3], s[4]
 		here := add(read[0], sizeLike(t, j))
@@ -78,7 +78,7 @@ func reflectedPanel(t *uop.UOp) (*uop.UOp, reflections) {
 	zeros := func(rows, columns int64) *uop.UOp { return zeros(t, t.DType, stack, rows, columns) }
 	columns := unsqueeze(count0(t.Graph(), k), -1)
 	states := []*uop.UOp{t, zeros(k, m), zeros(k, 1), zeros(size, m), zeros(size, m), zeros(size, 1), zeros(k, size)}
-	r := loop{"block", k / size, false}.run(states, nil, func(b *loopBody, i uop.Sint, s, _ []*uop.UOp) {
+	r := loop{variable: "block", count: k / size}.run(states, nil, func(b *loopBody, i uop.Sint, s, _ []*uop.UOp) {
 		first := i.Mul(uop.N(size))
 		t := s[0]
 		part, v, tau := reflectedBlock(block(t, 1, first, size), first)

@@ -306,7 +306,7 @@ func (r recurrence) loop() (hidden, after *uop.UOp) {
 	if r.bias != nil {
 		read = append(read, r.bias)
 	}
-	out := loop{"step", time, false}.run(states, read, func(b *loopBody, i uop.Sint, s, read []*uop.UOp) {
+	out := loop{variable: "step", count: time}.run(states, read, func(b *loopBody, i uop.Sint, s, read []*uop.UOp) {
 		var bias *uop.UOp
 		if len(read) > 2 {
 			bias = read[2]
@@ -385,7 +385,7 @@ func (r recurrence) backward(g *uop.UOp) []*uop.UOp {
 		states = append(states, zeros(r.given, dt, 1, batch, units))
 	}
 	read := []*uop.UOp{r.given, r.weight, hidden, r.before(after), after, g}
-	out := loop{"step", time, false}.run(states, read, func(b *loopBody, i uop.Sint, s, in []*uop.UOp) {
+	out := loop{variable: "step", count: time}.run(states, read, func(b *loopBody, i uop.Sint, s, in []*uop.UOp) {
 		at, now := r.at(i, true), s[n:]
 		dGiven, dHidden, dBefore := c.backStep(at, in[0], partsAt(in[2], at, units), statesAt(in[3], at), statesAt(in[4], at), now, statesAt(in[5], at))
 		var writes []*uop.UOp

@@ -27,6 +27,7 @@ type loop struct {
 	variable string
 	count    int64
 	lanes    bool
+	halved   bool // half as many matrices in a block
 }
 
 // inLanes reports whether loops over matrices x (s, m, n) compute one matrix in each lane of vectors.
@@ -108,10 +109,13 @@ func repeatWhile(variable string, states, read []*uop.UOp, step func(states, rea
 // that does.
 const lanesOfBlock = 16
 
+// sharedByLoop is how many bytes the states of a block may have, so that the kernels of a loop become one: the first cache holds them.
+const sharedByLoop = 32 << 10
+
 // blocks is the number of blocks of interleaved matrices in a state of a shape: 1 interleaves the whole batch.
 func (l loop) blocks(s uop.Shape) int64 {
 	for _, lanes := range []int64{lanesOfBlock, lanesOfBlock / 2} {
-		if n := s[0].N; n >= lanes && n%lanes == 0 {
+		if n := s[0].N; (lanes < lanesOfBlock || !l.halved) && n >= lanes && n%lanes == 0 {
 			return n / lanes
 		}
 	}

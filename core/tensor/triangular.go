@@ -55,7 +55,7 @@ func eliminated(a *uop.UOp) *uop.UOp {
 	rows := unsqueeze(count0(a.Graph(), n), -1)
 	c := zeros(a, a.DType, stack, n, 1)
 	w := zeros(a, a.DType, stack, 1, m)
-	steps := loop{"column", n, stack >= manyLanes && n*m <= maxLanes*maxLanes}
+	steps := loop{variable: "column", count: n, lanes: stack >= manyLanes && n*m <= maxLanes*maxLanes}
 	return steps.run([]*uop.UOp{a, c, w}, nil, func(b *loopBody, j uop.Sint, s, _ []*uop.UOp) {
 		a, c, w := s[0], s[1], s[2]
 		row := block(a, 1, j, 1)
@@ -93,7 +93,7 @@ func choleskyPanel(a *uop.UOp) *uop.UOp {
 	}
 	rows := unsqueeze(count0(g, m), -1)
 	states := []*uop.UOp{zeros(m, n), zeros(m, size), zeros(size, size), zeros(size, size)}
-	return loop{"block", n / size, false}.run(states, []*uop.UOp{a}, func(b *loopBody, i uop.Sint, s, read []*uop.UOp) {
+	return loop{variable: "block", count: n / size}.run(states, []*uop.UOp{a}, func(b *loopBody, i uop.Sint, s, read []*uop.UOp) {
 		x, c, l, inv := s[0], s[1], s[2], s[3]
 		at := i.Mul(uop.N(size))
 		b.do(c.AssignTo(sub(block(read[0], 2, at, size), dot(x, transpose(block(x, 1, at, size), -2, -1), nil))))
@@ -237,7 +237,7 @@ func lowerSolve(a, b *uop.UOp, unit bool) *uop.UOp {
 	}
 	a = transpose(where(gt(rows, columns), a, 0), -2, -1)
 	lanes := stack >= manyLanes && k <= maxLanes
-	steps := loop{"column", n - 1, lanes}
+	steps := loop{variable: "column", count: n - 1, lanes: lanes}
 	var x *uop.UOp
 	if lanes || k >= maxLanes { // vectors run along the right-hand sides, or along the matrices of the batch
 		x = steps.run([]*uop.UOp{b, zeros(b, b.DType, stack, 1, k)}, []*uop.UOp{a}, func(l *loopBody, j uop.Sint, s, read []*uop.UOp) {
@@ -297,7 +297,7 @@ func triangularSolve(a, b *uop.UOp, upper, unit bool) *uop.UOp {
 	}
 	numbers := reshape(count0(g, blocks), uop.ShapeOf(blocks, 1, 1))
 	part := zeros(b, b.DType, stack, size, k)
-	x := loop{"block", blocks, false}.run([]*uop.UOp{b, part, part, part}, read, func(l *loopBody, i uop.Sint, s, of []*uop.UOp) {
+	x := loop{variable: "block", count: blocks}.run([]*uop.UOp{b, part, part, part}, read, func(l *loopBody, i uop.Sint, s, of []*uop.UOp) {
 		if upper {
 			i = uop.N(blocks - 1).Sub(i)
 		}

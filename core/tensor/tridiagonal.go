@@ -67,7 +67,7 @@ func tridiagonalised(a *uop.UOp) tridiagonal {
 	columns := count0(a.Graph(), m)
 	rows := unsqueeze(columns, -1)
 	states := []*uop.UOp{a, zeros(count, m), zeros(count, 1), zeros(1, 1), zeros(1, 1), zeros(1, m), zeros(1, 1), zeros(m, 1), zeros(1, 1)}
-	r := loop{"column", count, false}.run(states, nil, func(b *loopBody, j uop.Sint, s, _ []*uop.UOp) {
+	r := loop{variable: "column", count: count}.run(states, nil, func(b *loopBody, j uop.Sint, s, _ []*uop.UOp) {
 		a, all, factors, head, below, v, tau, p, c := s[0], s[1], s[2], s[3], s[4], s[5], s[6], s[7], s[8]
 		next, from := sizeLike(a, j.Add(uop.N(1))), undone(a, j)
 		x := block(a, 1, j, 1)
@@ -150,7 +150,7 @@ func secular(d, z *uop.UOp, from distance) (origin, x *uop.UOp) {
 	if dt == uop.Float64 {
 		whole = uop.Int64
 	}
-	steps := loop{"step", secularIterations(dt), false}
+	steps := loop{variable: "step", count: secularIterations(dt)}
 	read := []*uop.UOp{d, z, origin, side, firstPole, secondPole}
 	r := steps.runWhile(1, states, read, func(b *loopBody, i uop.Sint, s, read []*uop.UOp) {
 		going, t, low, high, s := s[0], s[1], s[2], s[3], s[4:]

@@ -114,7 +114,7 @@ func (s stated) IsLate(u *uop.UOp, target uop.Target) bool {
 	case positionOfMax, positionOfMin:
 		return inBlocksOf(u.Src[1], s.numbers[0])
 	case sortedByDigits:
-		return target.Sorts == uop.SortsParallel && (s.numbers[0] == 0 || u.Src[1].DType.Itemsize() <= 4) || s.numbers[0] == 1 && s.numbers[2] > fewBits && suitsRows(u.Src[1], target, 1, true, false)
+		return target.Sorts == uop.SortsParallel && (s.numbers[0] == 0 || u.Src[1].DType.Itemsize() <= 4) || s.numbers[0] == 1 && !suitsFewPasses(u.Src[1].Shape()[1].N, int64(s.numbers[2]), target) && suitsRows(u.Src[1], target, 1, true, false)
 	case sortedRowsAlone:
 		axis, network := s.numbers[0], s.numbers[2] == 1
 		return (axis == 1 || !network) && suitsRows(u.Src[1], target, axis, false, network)
