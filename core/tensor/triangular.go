@@ -226,6 +226,9 @@ func lowerInverse(a *uop.UOp, unit bool) *uop.UOp {
 	return shrinkTo(x, uop.ShapeOf(stack, n, n))
 }
 
+// leastWide is the number of right-hand sides from which vectors run along them rather than along the rows.
+const leastWide = 7
+
 // lowerSolve is x with a x = b for small lower triangular matrices (s, n, n) and b (s, n, k): multiples of each element of x are
 // subtracted from those below it.
 func lowerSolve(a, b *uop.UOp, unit bool) *uop.UOp {
@@ -239,7 +242,7 @@ func lowerSolve(a, b *uop.UOp, unit bool) *uop.UOp {
 	lanes := stack >= manyLanes && k <= maxLanes
 	steps := loop{variable: "column", count: n - 1, lanes: lanes}
 	var x *uop.UOp
-	if lanes || k >= maxLanes { // vectors run along the right-hand sides, or along the matrices of the batch
+	if lanes || k >= leastWide { // vectors run along the right-hand sides, or along the matrices of the batch
 		x = steps.run([]*uop.UOp{b, zeros(b, b.DType, stack, 1, k)}, []*uop.UOp{a}, func(l *loopBody, j uop.Sint, s, read []*uop.UOp) {
 			l.do(s[1].AssignTo(block(s[0], 1, j, 1)))
 			less := sub(s[0], mul(transpose(block(read[0], 1, j, 1), -2, -1), s[1]))
