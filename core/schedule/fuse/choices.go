@@ -104,10 +104,10 @@ func (f *fuser) choicesUnrolled(b *body) *body {
 	return nil
 }
 
-// shortInnermost is the innermost loop if it is short, its trip count is no power of two, so that it fills vectors only in part, and all loads
-// have stride 0 or 1 in it and in the loop around; else nil.
+// shortInnermost is the innermost loop if it is short and all loads have stride 0 or 1 in it and in the loop around, which can be vectorized
+// instead; else nil.
 func (f *fuser) shortInnermost(b *body) *uop.UOp {
-	if f.o.Invocations || len(b.stores) == 0 || f.slots[b.stores[0].slot].DType.Itemsize() < 4 {
+	if f.o.Invocations || len(b.stores) == 0 {
 		return nil
 	}
 	var along, inner *uop.UOp
@@ -121,7 +121,7 @@ func (f *fuser) shortInnermost(b *body) *uop.UOp {
 		return nil
 	}
 	n := sizeOf(inner)
-	if n > mostRepeated || n&(n-1) == 0 {
+	if n > mostRepeated {
 		return nil
 	}
 	for _, r := range b.loops {
@@ -171,9 +171,6 @@ func (f *fuser) unrollingPays(b, out *body, cuts map[*uop.UOp][]int64) bool {
 	}
 	if along == nil || strideIn(at, along) == 1 {
 		return true
-	}
-	if f.slots[out.stores[0].slot].DType.Itemsize() < 4 { // stores of small elements are not interleaved
-		return false
 	}
 	gathers, work := 0.0, 0.0
 	for _, u := range out.values() {

@@ -33,9 +33,9 @@ func TestStacksAreUnrolled(t *testing.T) {
 		{"repeated three times", func(g graph) []*uop.UOp {
 			return []*uop.UOp{g.in(64, 256).Reshape(uop.ShapeOf(64, 256, 1)).Expand(uop.ShapeOf(64, 256, 3)).ContiguousOp()}
 		}, 1, 3, 2},
-		{"repeated four times, which fills vectors", func(g graph) []*uop.UOp {
+		{"repeated four times", func(g graph) []*uop.UOp {
 			return []*uop.UOp{g.in(64, 256).Reshape(uop.ShapeOf(64, 256, 1)).Expand(uop.ShapeOf(64, 256, 4)).ContiguousOp()}
-		}, 1, 1, 3},
+		}, 1, 4, 2},
 		{"neighbours", func(g graph) []*uop.UOp {
 			return []*uop.UOp{g.ok(tensor.Unfold(g.in(64, 256), 1, 3, 1)).ContiguousOp()}
 		}, 1, 3, 2},
