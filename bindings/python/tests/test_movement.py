@@ -267,3 +267,24 @@ def test_orders_of_scalars_and_padding_of_numpy():
     for products in (lambda v, m: pnp.vecmat(m, v), pnp.matvec):
         with pytest.raises(ValueError, match="expected at least"):
             products(Tensor([1.0, 2.0]), Tensor([1.0, 2.0]))
+
+
+@pytest.mark.parametrize("shape", [(64, 128), (33, 65), (7, 5)])
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int16", "float16", "float32", "float64"])
+def test_elements_of_every_size(dtype: str, shape: tuple[int, int]) -> None:
+    """Stacks, repeats, triangles and bits: vectors of small elements are interleaved and masked."""
+    x = (RNG.integers(0, 2 if dtype == "bool" else 200, shape)).astype(dtype)
+    y = x[::-1, ::-1].copy()
+    a, b = Tensor(x), Tensor(y)
+    for n in (2, 3, 4, 7):
+        stacked = Tensor.stack(*([a, b] * 4)[:n], dim=-1)
+        np.testing.assert_array_equal(stacked.numpy(), np.stack(([x, y] * 4)[:n], -1))
+        repeated = a.repeat_interleave(n, 1)
+        np.testing.assert_array_equal(repeated.numpy(), np.repeat(x, n, 1))
+    for k in (-3, 0, 2):
+        np.testing.assert_array_equal(a.tril(k).numpy(), np.tril(x, k))
+        np.testing.assert_array_equal(a.triu(k).numpy(), np.triu(x, k))
+    chosen = Tensor.stack(a, (a == b).where(a, b), dim=-1)
+    np.testing.assert_array_equal(chosen.numpy(), np.stack([x, np.where(x == y, x, y)], -1))
+    if x.itemsize > 1:
+        np.testing.assert_array_equal(a.bitcast("uint8").numpy(), x.view(np.uint8))

@@ -204,16 +204,24 @@ func (im *emitter) load(u *uop.UOp) *ir.Value {
 	if v != nil && t.gate == nil {
 		return v
 	}
+	gate := t.gate
+	if gate != nil && im.selects(t) {
+		t.gate = nil
+	}
 	at, lanes, ok := im.place(t)
 	alt := im.Constant(k, 0)
-	if t.gate != nil && len(u.Src) > 1 {
+	if gate != nil && len(u.Src) > 1 {
 		alt = im.eval(u.Src[1])
 	}
 	if !ok {
 		return alt
 	}
 	if v != nil {
-		return im.ALU(ir.Where, k, im.eval(t.gate), v, alt)
+		return im.ALU(ir.Where, k, im.eval(gate), v, alt)
+	}
+	if gate != t.gate {
+		v, alt = im.LoadAs(k, at, lanes, im.Splat(im.Constant(k, 0))), im.Splat(alt)
+		return im.ALU(ir.Where, k, im.Splat(im.eval(gate)), im.Splat(v), alt)
 	}
 	if lanes > 1 {
 		if v := im.transposedLoad(t, k, at); v != nil {
@@ -227,6 +235,17 @@ func (im *emitter) load(u *uop.UOp) *ir.Value {
 		alt = im.Splat(alt)
 	}
 	return im.LoadAs(k, at, max(lanes, alt.Lanes), alt)
+}
+
+// selects reports whether a vector is loaded in full, and lanes of it selected: no index of the access is out of bounds, and the machine cannot mask
+// loads of elements so small.
+func (im *emitter) selects(t target) bool {
+	if !im.env.vector || im.env.rows != nil || im.planned.Masks {
+		return false
+	}
+	l := im.addressOf(t.index)
+	low, high := t.index.Bounds()
+	return l.lane == 1 && l.slow == 0 && l.index == nil && low.I() >= 0 && high.I() < t.buf.Size
 }
 
 // loadForAny loads an element for all lanes, if any lane needs it, such as the edge of replicating padding.

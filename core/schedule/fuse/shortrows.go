@@ -78,7 +78,7 @@ func (f *fuser) shortRows(b *body) (inner *uop.UOp, ok bool) {
 			}
 		}
 		i := slices.IndexFunc(rows, func(r *uop.UOp) bool { return strideIn(s.index(), r) == next })
-		if i < 0 {
+		if i < 0 || next > 1 && f.slots[s.slot].DType.IsBool() {
 			return nil, false
 		}
 		slow := func(l *uop.UOp) bool { // its elements are loaded one by one
