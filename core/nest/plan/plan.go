@@ -167,7 +167,7 @@ func (pl *planner) plan(c []*analysis.Region, around *Band) *Band {
 		p.Along = !pl.plain && !p.inVectors
 		if step := pl.prefixStep(p.Leaf); step != 0 && !p.inVectors && p.want.allows(knobVectorAxis, a) {
 			a.Vector, a.Unit, a.Descending = true, int64(pl.Lanes), step < 0
-		} else if p.Along && pl.scattersAlone(p.Leaf) {
+		} else if p.Along && !around.tiled() && pl.scattersAlone(p.Leaf) {
 			a.Unroll = scatterUnroll
 		}
 	case (nested || slices.ContainsFunc(inner, (*analysis.Region).InOrder)) && !pl.plain && !p.inVectors && !p.ordered() &&
@@ -653,6 +653,11 @@ func (pl *planner) mostItems() int64 {
 // vectors reports whether the band is not nil, and it or a band around it has a vectorized axis.
 func (p *Band) vectors() bool {
 	return p != nil && (p.inVectors || slices.ContainsFunc(p.Axes, func(a *Axis) bool { return a.Vector }))
+}
+
+// tiled reports whether several iterations are emitted together, as interleaved rows are.
+func (p *Band) tiled() bool {
+	return p != nil && slices.ContainsFunc(p.Axes, func(a *Axis) bool { return a.Tile() > 1 })
 }
 
 // ordered reports whether an axis has to run sequentially.
