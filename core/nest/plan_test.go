@@ -455,6 +455,16 @@ func TestDecisions(t *testing.T) {
 		{"rows of recurrences in transposed memory", big, "", func(in inputs) *uop.UOp {
 			return in(f32, 64, 100).Permute([]int{1, 0}).PrefixAlong(uop.PrefixArg{Op: uop.MulAcc, Axis: 1}, in(f32, 100, 64))
 		}, "!squares"},
+		{"scatters of single elements", big, "", func(in inputs) *uop.UOp {
+			return in(f32, 100).ScatterTo(uop.ScatterArg{Op: uop.Add, Axis: 0, Checked: true}, in(uop.Int32, 1000), in(f32, 1000))
+		}, "of 1000, unrolled by 4, in order"},
+		{"scatters of interleaved rows", big, "", func(in inputs) *uop.UOp {
+			return in(f32, 64, 100).ScatterTo(uop.ScatterArg{Op: uop.Add, Axis: 1, Checked: true}, in(uop.Int32, 64, 1000), in(f32, 64, 1000))
+		}, "!unrolled"},
+		{"stacks of small elements", ir.AVX2, "", func(in inputs) *uop.UOp {
+			x := must(tensor.Stack([]*uop.UOp{in(uop.Float16, 4096), in(uop.Float16, 4096)}, 1))
+			return x.ContiguousOp()
+		}, "vectors"},
 		{"softmax", ir.AVX2, "", func(in inputs) *uop.UOp { return must(tensor.Softmax(in(f32, 64, 100), 1)) }, "vectors"},
 		{"vectors of doubles", ir.SSE4, "", matmul(uop.Float64, 33, 65, 31), "2 lanes"},
 	} {

@@ -245,7 +245,7 @@ func (im *emitter) selects(t target) bool {
 	}
 	l := im.addressOf(t.index)
 	low, high := t.index.Bounds()
-	return l.lane == 1 && l.slow == 0 && l.index == nil && low.I() >= 0 && high.I() < t.buf.Size
+	return l.lane == 1 && l.slow == 0 && l.index == nil && low.Sign() >= 0 && high.Less(uop.Int(t.buf.Size))
 }
 
 // loadForAny loads an element for all lanes, if any lane needs it, such as the edge of replicating padding.
