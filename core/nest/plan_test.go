@@ -461,10 +461,6 @@ func TestDecisions(t *testing.T) {
 		{"scatters of interleaved rows", big, "", func(in inputs) *uop.UOp {
 			return in(f32, 64, 100).ScatterTo(uop.ScatterArg{Op: uop.Add, Axis: 1, Checked: true}, in(uop.Int32, 64, 1000), in(f32, 64, 1000))
 		}, "!unrolled"},
-		{"stacks of small elements", ir.AVX2, "", func(in inputs) *uop.UOp {
-			x := must(tensor.Stack([]*uop.UOp{in(uop.Float16, 4096), in(uop.Float16, 4096)}, 1))
-			return x.ContiguousOp()
-		}, "vectors"},
 		{"softmax", ir.AVX2, "", func(in inputs) *uop.UOp { return must(tensor.Softmax(in(f32, 64, 100), 1)) }, "vectors"},
 		{"vectors of doubles", ir.SSE4, "", matmul(uop.Float64, 33, 65, 31), "2 lanes"},
 	} {

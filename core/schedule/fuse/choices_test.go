@@ -36,6 +36,10 @@ func TestStacksAreUnrolled(t *testing.T) {
 		{"repeated four times", func(g graph) []*uop.UOp {
 			return []*uop.UOp{g.in(64, 256).Reshape(uop.ShapeOf(64, 256, 1)).Expand(uop.ShapeOf(64, 256, 4)).ContiguousOp()}
 		}, 1, 4, 2},
+		{"of halves", func(g graph) []*uop.UOp {
+			x, y := g.in(64, 256), g.in(64, 256)
+			return []*uop.UOp{g.ok(tensor.Stack([]*uop.UOp{x.Cast(uop.Float16), y.Cast(uop.Float16)}, 2))}
+		}, 1, 2, 1},
 		{"neighbours", func(g graph) []*uop.UOp {
 			return []*uop.UOp{g.ok(tensor.Unfold(g.in(64, 256), 1, 3, 1)).ContiguousOp()}
 		}, 1, 3, 2},
