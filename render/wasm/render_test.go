@@ -139,14 +139,15 @@ func TestStridedLoadsGoLaneByLane(t *testing.T) {
 	}
 }
 
-// TestGatesOfWholeVectors: a join whose parts begin at multiples of the lanes is loaded by vectors, any other one lane by lane.
+// TestGatesOfWholeVectors: a join whose parts begin at multiples of the lanes is loaded by vectors, as is one that reads no element behind the memory;
+// any other one is loaded lane by lane.
 func TestGatesOfWholeVectors(t *testing.T) {
 	for _, c := range []struct {
-		edge    int64
-		vectors bool
-	}{{32, true}, {33, false}, {4, true}, {-1, false}} {
+		edge, size int64
+		vectors    bool
+	}{{32, 40, true}, {33, 40, false}, {4, 40, true}, {-1, 40, false}, {33, 64, true}, {-1, 64, true}} {
 		m := newList()
-		o, a := m.param(0, uop.Float32, 64), m.param(1, uop.Float32, 64)
+		o, a := m.param(0, uop.Float32, 64), m.param(1, uop.Float32, c.size)
 		i := m.loop(0, 64, uop.AxisLoop)
 		gate := m.add(uop.CmpLt, uop.Bool, nil, i, m.int(c.edge))
 		if c.edge < 0 { // 31 < i is the other side of i < 32, 32 < i is not
