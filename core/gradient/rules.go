@@ -76,11 +76,13 @@ type Pointwise interface {
 	Pointwise() bool
 }
 
-// Named is a Stated that is a known function of its sources, or one of several expressions for a value.
+// Named is a Stated that is a known function of its sources.
 type Named interface {
 	Stated
-	// Name is what a reader calls the function, with its numbers; "" if the first two sources are expressions for the same value.
+	// Name is what a reader calls the function, with its numbers; "" if its expression is shown.
 	Name() string
+	// TwoExpressions reports whether the first two sources are expressions for the same value.
+	TwoExpressions() bool
 }
 
 // RuleOf is the rule of an operation, nil if it has no derivative.

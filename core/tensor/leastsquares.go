@@ -109,7 +109,7 @@ func pivotedPanelOfColumns(t *uop.UOp, n, count int64) (reflected, order, pivots
 	columns, rows := unsqueeze(count0(g, all), -1), count0(g, m)
 	never := int(count)
 	steps := loop{variable: "column", count: count, lanes: stack >= manyLanes && max(all, m) <= 2*maxLanes}
-	steps.halved = lanesOfBlock*all*m*int64(t.DType.Itemsize()) > sharedByLoop
+	steps.halved = stack > lanesOfBlock && lanesOfBlock*all*m*int64(t.DType.Itemsize()) > blockBytes
 	open := expand(where(lt(columns, int(n)), never, -1), uop.ShapeOf(stack, all, 1))
 	norms := sum(square(t), []int{-1}, true).ContiguousOp()
 	states := []*uop.UOp{t, cast(open, uop.Int32), zeros(uop.Int32, count, 1), norms, zeros(t.DType, 1, m), zeros(t.DType, 2, 1)}

@@ -1,7 +1,6 @@
 package tensor
 
 import (
-	"fmt"
 	"math"
 
 	"polygrad/core/uop"
@@ -156,29 +155,22 @@ func asColumns(a, b *uop.UOp) (columns *uop.UOp, vector bool) {
 // their own, which solutions, determinants and their gradients share; for many small matrices, which are interleaved, it is faster to compute them
 // again.
 func factoredFunction(name string, numbers []int64, n int, a *uop.UOp, transposed bool, inputs []*uop.UOp, body func(f factored, in []*uop.UOp) []*uop.UOp) []*uop.UOp {
-	if stack, size, _ := sizes(a); stack >= manyLanes && size <= maxLanes {
-		return function(name, numbers, n, append([]*uop.UOp{a}, inputs...), func(in []*uop.UOp) []*uop.UOp { return body(factor(turned(in[0], transposed)), in[1:]) })
+	factorOf := func(a *uop.UOp) factored {
+		if transposed {
+			a = transpose(a, -2, -1)
+		}
+		return factor(a)
 	}
-	return function(name, numbers, n, append(sharedFactors(a, transposed), inputs...), func(in []*uop.UOp) []*uop.UOp {
+	if stack, size, _ := sizes(a); stack >= manyLanes && size <= maxLanes {
+		return function(name, numbers, n, append([]*uop.UOp{a}, inputs...), func(in []*uop.UOp) []*uop.UOp { return body(factorOf(in[0]), in[1:]) })
+	}
+	f := function("lu", []int64{flag(transposed)}, 4, []*uop.UOp{a}, func(in []*uop.UOp) []*uop.UOp {
+		f := factorOf(in[0])
+		return []*uop.UOp{transpose(f.lower, -2, -1), transpose(f.upper, -2, -1), f.pivots, f.diagonal} // as they were computed
+	})
+	return function(name, numbers, n, append(f, inputs...), func(in []*uop.UOp) []*uop.UOp {
 		return body(factored{transpose(in[0], -2, -1), transpose(in[1], -2, -1), in[2], in[3]}, in[4:])
 	})
-}
-
-// sharedFactors are the factors of matrices, or of their transposes, as a function of its own: both factors transposed, as they were computed, the
-// pivots and the diagonal.
-func sharedFactors(a *uop.UOp, transposed bool) []*uop.UOp {
-	return function("lu", []int64{flag(transposed)}, 4, []*uop.UOp{a}, func(in []*uop.UOp) []*uop.UOp {
-		f := factor(turned(in[0], transposed))
-		return []*uop.UOp{transpose(f.lower, -2, -1), transpose(f.upper, -2, -1), f.pivots, f.diagonal}
-	})
-}
-
-// turned is a matrix or its transpose.
-func turned(a *uop.UOp, transposed bool) *uop.UOp {
-	if transposed {
-		return transpose(a, -2, -1)
-	}
-	return a
 }
 
 // inRows reports whether the transposes of matrices are faster to factor: large factorisations go through columns stored as rows, which for a
@@ -190,17 +182,14 @@ func inRows(a *uop.UOp) bool {
 
 // solved is x (s, n, k) with a x = y, or aᵀ x = y if it is transposed, for the a of the factors.
 func (f factored) solved(y *uop.UOp, transposed bool) *uop.UOp {
+	pivots := unsqueeze(f.pivots, -1)
 	if !transposed {
-		y = gather(y, 1, expand(unsqueeze(f.pivots, -1), y.Shape()))
+		y = gather(y, 1, expand(pivots, y.Shape()))
 		return triangularSolve(f.upper, triangularSolve(f.lower, y, false, true), true, false)
 	}
-	return f.afterUpper(triangularSolve(transpose(f.upper, -2, -1), y, false, false))
-}
-
-// afterUpper solves the other half of aᵀ x = y, after the system of the upper factor: that of the lower one and the permutation.
-func (f factored) afterUpper(y *uop.UOp) *uop.UOp {
+	y = triangularSolve(transpose(f.upper, -2, -1), y, false, false)
 	y = triangularSolve(transpose(f.lower, -2, -1), y, true, true)
-	return gather(y, 1, expand(inversePermutations(unsqueeze(f.pivots, -1)), y.Shape()))
+	return gather(y, 1, expand(inversePermutations(pivots), y.Shape()))
 }
 
 // inversePermutations are the places of 0, 1, … in permutations p (s, n, 1).
@@ -216,9 +205,9 @@ func solve(a, b *uop.UOp, transposed bool) *uop.UOp {
 		if own := flattened(a); own.Shape()[0] == x.Shape()[0] {
 			x = own
 		}
-		numbers, rows := []int64{flag(transposed)}, inRows(x)
-		y = factoredFunction("solve", numbers, 1, x, rows, []*uop.UOp{y}, func(f factored, in []*uop.UOp) []*uop.UOp {
-			return []*uop.UOp{f.solved(in[0], transposed != rows)}
+		numbers, turned := []int64{flag(transposed)}, inRows(x)
+		y = factoredFunction("solve", numbers, 1, x, turned, []*uop.UOp{y}, func(f factored, in []*uop.UOp) []*uop.UOp {
+			return []*uop.UOp{f.solved(in[0], transposed != turned)}
 		})[0]
 	}
 	return customGradient(gradientOfSolve, reshape(y, joinShapes(lead, y.Shape()[1:])), []*uop.UOp{a, b}, []int64{flag(transposed)})
@@ -232,7 +221,9 @@ func matrixInverse(a *uop.UOp) *uop.UOp {
 		x := flattened(a)
 		r = likeStack(factoredFunction("inverse", nil, 1, x, inRows(x), nil, func(f factored, _ []*uop.UOp) []*uop.UOp {
 			if inRows(x) {
-				return []*uop.UOp{f.afterUpper(lowerInverse(transpose(f.upper, -2, -1), false))}
+				y := lowerInverse(transpose(f.upper, -2, -1), false)
+				y = triangularSolve(transpose(f.lower, -2, -1), y, true, true)
+				return []*uop.UOp{gather(y, 1, expand(inversePermutations(unsqueeze(f.pivots, -1)), y.Shape()))}
 			}
 			y := cast(eq(unsqueeze(f.pivots, -1), count0(a.Graph(), n)), a.DType)
 			return []*uop.UOp{triangularSolve(f.upper, triangularSolve(f.lower, y, false, true), true, false)}
@@ -247,35 +238,33 @@ func matrixInverse(a *uop.UOp) *uop.UOp {
 // Its derivatives are those of determinant times inverse.
 func adjugateTransposed(a, determinant *uop.UOp) *uop.UOp {
 	n := squareSize("a", a)
-	mixed, v := reflected(a)
+	v := unsqueeze(householderVector(a, n), -1)
+	mixed := sub(a, mul(mul(v, 2), sum(mul(a, v), []int{-2}, true)))
 	r := likeStack(factoredFunction("adjugate", nil, 1, flattened(mixed), true, nil, func(f factored, _ []*uop.UOp) []*uop.UOp {
-		d, last := f.diagonal, eq(count0(a.Graph(), n), int(n-1))
+		steps, d := count0(a.Graph(), n), f.diagonal
+		y := triangularSolve(f.lower, cast(eq(unsqueeze(f.pivots, -1), steps), a.DType), false, true)
+		last := eq(steps, int(n-1))
 		others := mul(f.sign(), prod(where(last, 1, d), []int{-1}, false))
 		whole := mul(others, prod(where(last, d, 1), []int{-1}, false))
+		y = mul(y, unsqueeze(where(last, unsqueeze(others, -1), unsqueeze(whole, -1)), -1))
 		corner := bitAnd(last, unsqueeze(last, -1))
-		y := lowerInverse(where(corner, 1, transpose(f.upper, -2, -1)), false)
-		y = f.afterUpper(mul(y, unsqueeze(where(last, unsqueeze(others, -1), unsqueeze(whole, -1)), -1)))
-		return []*uop.UOp{where(eq(unsqueeze(unsqueeze(others, -1), -1), 0), 0, transpose(y, -2, -1))}
+		y = triangularSolve(where(corner, 1, f.upper), y, true, false)
+		return []*uop.UOp{where(eq(unsqueeze(unsqueeze(others, -1), -1), 0), 0, y)}
 	})[0], a)
 	r = sub(mul(mul(v, 2), sum(mul(r, v), []int{-2}, true)), r)
 	return differentiatedAs(r, mul(unsqueeze(unsqueeze(determinant, -1), -1), transpose(matrixInverse(a), -2, -1)))
 }
 
-// reflected is a reflection times matrices, and the vector (n, 1) of the reflection: of length 1, its elements differ and none is small. The vector is
-// made once, so that the determinant and its gradient share the factors.
-func reflected(a *uop.UOp) (r, v *uop.UOp) {
+// householderVector is the vector of a reflection: of length 1, its elements differ and none is small.
+func householderVector(a *uop.UOp, n int64) *uop.UOp {
 	const golden = 0.6180339887498949
-	g, n := a.Graph(), squareSize("a", a)
-	v = g.Made(fmt.Sprintf("reflection %d %s", n, a.DType), func() *uop.UOp {
-		square := 0.0
-		for i := range n {
-			x := float64(i) * golden
-			square += (1 + x - math.Floor(x)) * (1 + x - math.Floor(x))
-		}
-		x := mul(cast(count0(g, n), uop.Float64), golden)
-		return unsqueeze(cast(div(add(sub(x, floor(x)), 1), math.Sqrt(square)), a.DType), -1)
-	})
-	return sub(a, mul(mul(v, 2), sum(mul(a, v), []int{-2}, true))), v
+	square := 0.0
+	for i := range n {
+		x := float64(i) * golden
+		square += (1 + x - math.Floor(x)) * (1 + x - math.Floor(x))
+	}
+	x := mul(cast(count0(a.Graph(), n), uop.Float64), golden)
+	return cast(div(add(sub(x, floor(x)), 1), math.Sqrt(square)), a.DType)
 }
 
 // diagonalOf is the diagonal of the last two axes.
@@ -343,21 +332,11 @@ func Det(a *uop.UOp) (r *uop.UOp, err error) {
 		r, _ = determinantOfComplex(a, false)
 		return r, nil
 	}
-	r = determinant(a)
-	if squareSize("a", a) > 2*blockSize { // the gradient factors the reflected matrix, of which the determinant is the negative
-		mixed, _ := reflected(a)
-		x := flattened(mixed)
-		r = valueAlone(r, neg(determinant(mixed)), sharedFactors(x, inRows(x))[0])
-	}
-	return customGradient(gradientOfDeterminant, r, []*uop.UOp{a}, []int64{0}), nil
-}
-
-func determinant(a *uop.UOp) *uop.UOp {
 	sign, value := determinants(a, func(d *uop.UOp) (sign, value *uop.UOp) {
 		p := prod(d, []int{-1}, false)
 		return fullLike(p, 1), p
 	})
-	return mul(sign, value)
+	return customGradient(gradientOfDeterminant, mul(sign, value), []*uop.UOp{a}, []int64{0}), nil
 }
 
 // SlogDet is the sign of the determinant and the logarithm of its absolute value, which cannot overflow.

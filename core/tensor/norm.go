@@ -36,8 +36,9 @@ func layerNorm(x *uop.UOp, axes []int, eps float64) *uop.UOp {
 }
 
 // standardizedRule gives scale * (g - mean(g) - y scale mean(g y scale)), the gradient of layerNorm (Ba et al., arXiv:1607.06450). Both means are of values
-// known before the scale, so one loop computes them beside it; derived, the gradient would need a loop for each, one after the other.
+// known before the scale, so one loop computes them beside it; by automatic differentiation, each would need a loop of its own, one after the other.
 func standardizedRule(g, u *uop.UOp, axes []int) []*uop.UOp {
+	axes = append([]int{}, axes...) // nil would be all axes
 	y, scale := u.Src[2], u.Src[3]
 	along := mul(mean(mul(g, y), axes, true), scale)
 	return []*uop.UOp{nil, mul(scale, sub(sub(g, mean(g, axes, true)), mul(mul(y, scale), along))), nil, nil}
@@ -137,10 +138,11 @@ func GroupNorm(x *uop.UOp, groups int64, weight, bias *uop.UOp, eps float64) (r 
 	if c := intSize("x", s, 1); groups < 1 || c%groups != 0 {
 		fail("groups", "%d, expected a divisor of the %d channels", groups, c)
 	}
-	for _, w := range []*uop.UOp{weight, bias} {
-		if w != nil {
-			needChannels(map[bool]string{true: "weight", false: "bias"}[w == weight], x, w)
-		}
+	if weight != nil {
+		needChannels("weight", x, weight)
+	}
+	if bias != nil {
+		needChannels("bias", x, bias)
 	}
 	return groupNorm(x, groups, weight, bias, eps), nil
 }

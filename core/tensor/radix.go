@@ -137,12 +137,12 @@ const fewBits = 16
 const sortedInRegisters, fewForRegisters = 1 << 10, 48
 
 // longForFew is the length of rows from which SORT with vectors of 4 numbers of 64 bits, each a key and its position, is slower than a radix sort;
-// longOfThree is that of keys of 24 bits, which take three passes.
-const longForFew, longOfThree = 1 << 16, 1 << 12
+// longFor24Bits is that of keys of 24 bits, which take three passes.
+const longForFew, longFor24Bits = 1 << 16, 1 << 12
 
 // suitsFewPasses reports whether a radix sort of keys of so many bits with positions is faster than SORT.
 func suitsFewPasses(n, bits int64, target uop.Target) bool {
-	return bits <= fewBits || bits <= 3*mostDigit && n > longOfThree && target.Lanes < 16
+	return bits <= fewBits || bits <= 3*mostDigit && n > longFor24Bits && target.Lanes < 16
 }
 
 // rowSort is radixSort with positions by SORT: an element is a key and its position in one number.

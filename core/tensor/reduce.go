@@ -223,7 +223,7 @@ func sumBeyond(x, total *uop.UOp, axes []int, keep bool) *uop.UOp {
 }
 
 // squaresOfCentered states the gradient of a sum or mean of (x - mean(x))^2: 2 (x - mean(x)). The mean adds nothing to it, since the deviations add up
-// to 0; derived, the gradient would need one more reduction.
+// to 0; by automatic differentiation, the gradient would need one more reduction.
 func squaresOfCentered(x, squares *uop.UOp, axes []int, isMean bool) *uop.UOp {
 	return customGradient(gradientOfSquares, squares, []*uop.UOp{x}, []int64{flag(isMean)}, axisNumbers(x, axes))
 }

@@ -109,8 +109,8 @@ func repeatWhile(variable string, states, read []*uop.UOp, step func(states, rea
 // that does.
 const lanesOfBlock = 16
 
-// sharedByLoop is how many bytes the states of a block may have, so that the kernels of a loop become one: the first cache holds them.
-const sharedByLoop = 32 << 10
+// blockBytes is how many bytes the states of a block may have, so that the kernels of a loop become one: the first cache holds them.
+const blockBytes = 32 << 10
 
 // blocks is the number of blocks of interleaved matrices in a state of a shape: 1 interleaves the whole batch.
 func (l loop) blocks(s uop.Shape) int64 {

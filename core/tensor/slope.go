@@ -26,6 +26,9 @@ func (f elementwise) String() string { return f.name }
 // Name is the name of the function (gradient.Named).
 func (f elementwise) Name() string { return f.name }
 
+// TwoExpressions is false (gradient.Named).
+func (f elementwise) TwoExpressions() bool { return false }
+
 // Pointwise is true (gradient.Pointwise).
 func (f elementwise) Pointwise() bool { return true }
 

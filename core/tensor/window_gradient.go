@@ -82,12 +82,16 @@ func (s stated) Hash() uint64 { return s.numbers.Hash() + uint64(s.rule) }
 
 func (s stated) String() string { return statedNames[s.rule] + s.numbers.String() }
 
-// Name is the name of the function with its numbers (gradient.Named).
+// TwoExpressions reports whether the value is one of two expressions for it, the first two sources (gradient.Named).
+func (s stated) TwoExpressions() bool { return s.rule == gradientOfOther || s.rule == gradientOfShared }
+
+// Name is the name of the function with its numbers (gradient.Named). Normalisations are shown as their expressions.
 func (s stated) Name() string {
-	switch {
-	case slices.Contains([]statedRule{gradientOfOther, gradientOfShared, gradientOfSquares, gradientOfStandardized, gradientOfGroupNorm}, s.rule):
+	switch s.rule {
+	case gradientOfOther, gradientOfShared, gradientOfSquares, gradientOfStandardized, gradientOfGroupNorm:
 		return ""
-	case len(s.numbers) == 0:
+	}
+	if len(s.numbers) == 0 {
 		return statedNames[s.rule]
 	}
 	return statedNames[s.rule] + "[" + strings.Trim(s.numbers.String(), "()") + "]"

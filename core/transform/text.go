@@ -235,7 +235,7 @@ func (w *writer) read(u *uop.UOp) *uop.UOp {
 	if name, is := nameOf(u); is && name == "" {
 		v = u.Src[0]
 		length := func(u *uop.UOp) int { return len(order([]*uop.UOp{w.read(u)}, w.sources)) }
-		if as := u.Src[1]; as.Shape().Equal(v.Shape()) && length(as) < length(v) {
+		if as := u.Src[1]; hasTwoExpressions(u) && as.Shape().Equal(v.Shape()) && length(as) < length(v) {
 			v = as
 		}
 	} else if u.Op == uop.Cast && u.Src[0].Op == uop.Cast && u.Src[0].Src[0].DType == u.DType && uop.CanLosslessCast(u.DType, u.Src[0].DType) {
@@ -254,6 +254,16 @@ func (w *writer) readAll(list []*uop.UOp) []*uop.UOp {
 		out[i] = w.read(u)
 	}
 	return out
+}
+
+// hasTwoExpressions reports whether the first two sources of a node are expressions for its value.
+func hasTwoExpressions(u *uop.UOp) bool {
+	arg := u.Arg
+	for b, is := arg.(batchedGradient); is; b, is = arg.(batchedGradient) {
+		arg = b.of
+	}
+	n, is := arg.(gradient.Named)
+	return is && n.TwoExpressions()
 }
 
 // nameOf is the name of a function with a gradient of its own (gradient.Named).

@@ -142,7 +142,7 @@ def test_determinant_of_a_large_matrix(rank: int) -> None:
     x.requires_grad = True
     value = x.det()
     slope = value.gradient(x)[0]
-    Tensor.realize(value, slope)  # in one program, which factors one matrix for both
+    Tensor.realize(value, slope)
     sign = np.linalg.det(u) * np.linalg.det(v)
     others = np.array([np.delete(s, i).prod() for i in range(70)])
     near = 1e-12 * others[-1]

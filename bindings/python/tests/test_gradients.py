@@ -5,12 +5,13 @@ from __future__ import annotations
 import copy
 import gc
 import pickle
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 from numeric import RNG, check_gradient, close
 
-from polygrad import Tensor
+from polygrad import Tensor, func
 from polygrad._base import release_dead
 from polygrad._graph import CTX
 from polygrad._library import lib
@@ -261,3 +262,27 @@ def test_sorts_of_products(n: int) -> None:
     scattered = np.zeros_like(y)
     np.put_along_axis(scattered, np.argsort(y, 0), weights, 0)
     np.testing.assert_allclose(x.grad.numpy(), (scattered * (1 - y * y)) @ b.T, rtol=1e-9)
+
+
+def test_normalisation_over_no_axes() -> None:
+    x = Tensor(np.arange(12.0).reshape(3, 4))
+    x.requires_grad = True
+    for value in (x.layernorm(axis=()), x.var(axis=(), correction=0)):
+        assert not value.numpy().any()
+        assert (
+            not (value * Tensor(np.arange(12.0).reshape(3, 4))).sum().gradient(x)[0].numpy().any()
+        )
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: x.layernorm(),
+        lambda x: x.groupnorm(2, weight=x[0], bias=x[1]),
+        lambda x: x.var(1, True),
+    ],
+)
+def test_normalisations_are_shown_as_expressions(f: Callable[[Tensor], Tensor]) -> None:
+    text = str(func.make_jaxpr(f)(Tensor.rand(4, 4)))
+    assert "reduce_axis" in text
+    assert "standardized" not in text and "squares" not in text and "groupnorm" not in text
