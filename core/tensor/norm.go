@@ -23,22 +23,21 @@ func logSoftmax(x *uop.UOp, axes []int) *uop.UOp {
 	return sub(m, log(total))
 }
 
-// standardized are x - mean, and 1 / sqrt(mean of squares + eps): the factor by which layerNorm scales it.
-func standardized(x *uop.UOp, axes []int, eps float64) (y, scale *uop.UOp) {
+// centeredAndScale are x - mean, and 1 / sqrt(mean of squares + eps): the factor by which layerNorm scales it.
+func centeredAndScale(x *uop.UOp, axes []int, eps float64) (y, scale *uop.UOp) {
 	y = sub(x, mean(x, axes, true))
 	return y, rsqrt(add(mean(mul(y, y), axes, true), eps))
 }
 
 // layerNorm is (x - mean) / sqrt(mean of squares + eps).
 func layerNorm(x *uop.UOp, axes []int, eps float64) *uop.UOp {
-	y, scale := standardized(x, axes, eps)
+	y, scale := centeredAndScale(x, axes, eps)
 	return customGradient(gradientOfStandardized, mul(y, scale), []*uop.UOp{x, y, scale}, axisNumbers(x, axes))
 }
 
 // standardizedRule gives scale * (g - mean(g) - y scale mean(g y scale)), the gradient of layerNorm (Ba et al., arXiv:1607.06450). Both means are of values
 // known before the scale, so one loop computes them beside it; by automatic differentiation, each would need a loop of its own, one after the other.
 func standardizedRule(g, u *uop.UOp, axes []int) []*uop.UOp {
-	axes = append([]int{}, axes...) // nil would be all axes
 	y, scale := u.Src[2], u.Src[3]
 	along := mul(mean(mul(g, y), axes, true), scale)
 	return []*uop.UOp{nil, mul(scale, sub(sub(g, mean(g, axes, true)), mul(mul(y, scale), along))), nil, nil}
@@ -157,7 +156,7 @@ func groupNorm(x *uop.UOp, groups int64, weight, bias *uop.UOp, eps float64) *uo
 	if weight == nil {
 		return affine(cast(reshape(layerNorm(rows, []int{-1}, eps), s), x.DType), nil, bias)
 	}
-	y, scale := standardized(rows, []int{-1}, eps)
+	y, scale := centeredAndScale(rows, []int{-1}, eps)
 	of := []*uop.UOp{x, y, scale, weight}
 	if bias != nil {
 		of = append(of, bias)
@@ -184,15 +183,15 @@ func groupNormRule(g, u *uop.UOp) []*uop.UOp {
 	each := uop.Shape{n, groups, uop.N(x.Shape()[1].N / groups.N), uop.N(-1)} // the channels of a group, the elements of a channel
 	g, w := reshape(cast(g, y.DType), each), reshape(cast(weight, y.DType), joinShapes(each[1:3], uop.ShapeOf(1)))
 	y, scale = reshape(y, each), reshape(scale, uop.Shape{n, groups, uop.N(1), uop.N(1)})
-	total, along := sum(g, []int{3}, true), sum(mul(g, y), []int{3}, true)
+	sumG, sumGY := sum(g, []int{3}, true), sum(mul(g, y), []int{3}, true)
 	average := func(v *uop.UOp) *uop.UOp {
 		return div(sum(mul(v, w), []int{2}, true), reducedCount(y, []int{2, 3}))
 	}
 	of := func(v, like *uop.UOp) *uop.UOp { return cast(reshape(v, like.Shape()), like.DType) }
-	gx := mul(scale, sub(sub(mul(g, w), average(total)), mul(mul(y, scale), mul(average(along), scale))))
-	gradients := []*uop.UOp{nil, of(gx, x), nil, nil, of(sum(mul(along, scale), []int{0}, true), weight)}
+	gx := mul(scale, sub(sub(mul(g, w), average(sumG)), mul(mul(y, scale), mul(average(sumGY), scale))))
+	gradients := []*uop.UOp{nil, of(gx, x), nil, nil, of(sum(mul(sumGY, scale), []int{0}, true), weight)}
 	if len(u.Src) > len(gradients) {
-		gradients = append(gradients, of(sum(total, []int{0}, true), u.Src[5]))
+		gradients = append(gradients, of(sum(sumG, []int{0}, true), u.Src[5]))
 	}
 	return gradients
 }

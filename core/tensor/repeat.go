@@ -27,7 +27,7 @@ type loop struct {
 	variable string
 	count    int64
 	lanes    bool
-	halved   bool // half as many matrices in a block
+	halved   bool // a block has half as many matrices
 }
 
 // inLanes reports whether loops over matrices x (s, m, n) compute one matrix in each lane of vectors.

@@ -291,7 +291,7 @@ func known(rule statedRule, value *uop.UOp, of []*uop.UOp, numbers ...[]int64) *
 	if asTinygrad(value) {
 		return value
 	}
-	arg := stated{rule: rule}
+	arg := stated{rule, uop.Nums{}} // not nil, which as axes would be all of them
 	for _, v := range slices.Concat(numbers...) {
 		arg.numbers = append(arg.numbers, int(v))
 	}

@@ -102,27 +102,33 @@ func (im *emitter) sequential(r *analysis.Region, copies []*env) {
 		from, count = s.from, im.Int(ir.I64, s.n)
 	}
 	if p := im.planned.BandOf[r]; p != nil && p.Axes[0].Unroll > 0 {
-		rest := r.Trip() % p.Axes[0].Unroll
 		im.unrolledInOrder(r, copies, p.Axes[0].Unroll)
-		if from, count = (linear{off: r.Trip() - rest}), im.Int(ir.I64, rest); rest == 0 {
-			return
-		}
+		return
 	}
 	im.sequentialIterations(r, copies, from, count)
 }
 
-// unrolledInOrder emits a loop that carries no values, by iterations at a time, up to the last multiple.
-func (im *emitter) unrolledInOrder(r *analysis.Region, copies []*env, by int64) {
-	im.Builder.Loop(r.Label()+" unrolled", im.Int(ir.I64, r.Trip()/by), func(l *ir.Loop) {
-		for i := range by {
-			inner := make([]*env, len(copies))
-			for j, e := range copies {
-				inner[j] = newEnv(e)
-				inner[j].linears.set(r.Rng, linear{terms: []ir.Term{{V: l.Iter, Coef: by}}, off: i})
-			}
-			im.body(r, inner)
+// unrolledInOrder emits a loop that carries no values, factor iterations at a time, then the rest one by one.
+func (im *emitter) unrolledInOrder(r *analysis.Region, copies []*env, factor int64) {
+	rest := r.Trip() % factor
+	im.Builder.Loop(r.Label()+" unrolled", im.Int(ir.I64, r.Trip()/factor), func(l *ir.Loop) {
+		for i := range factor {
+			im.body(r, iteration(r, copies, linear{terms: []ir.Term{{V: l.Iter, Coef: factor}}, off: i}))
 		}
 	})
+	if rest > 0 {
+		im.sequentialIterations(r, copies, linear{off: r.Trip() - rest}, im.Int(ir.I64, rest))
+	}
+}
+
+// iteration is the environment of each copy in an iteration of a loop.
+func iteration(r *analysis.Region, copies []*env, at linear) []*env {
+	inner := make([]*env, len(copies))
+	for j, e := range copies {
+		inner[j] = newEnv(e)
+		inner[j].linears.set(r.Rng, at)
+	}
+	return inner
 }
 
 // anyLane reports whether a condition holds in any lane.
@@ -160,11 +166,7 @@ func (im *emitter) sequentialIterations(r *analysis.Region, copies []*env, from 
 func (im *emitter) unrollFully(r *analysis.Region, copies []*env) {
 	all := im.span(r)
 	for i := range all.n {
-		inner := make([]*env, len(copies))
-		for j, e := range copies {
-			inner[j] = newEnv(e)
-			inner[j].linears.set(r.Rng, im.addLinear(all.from, linear{off: i}, 1))
-		}
+		inner := iteration(r, copies, im.addLinear(all.from, linear{off: i}, 1))
 		im.body(r, inner)
 		for j, e := range copies {
 			for _, s := range r.Written(nil) {
