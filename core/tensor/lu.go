@@ -215,44 +215,69 @@ func solve(a, b *uop.UOp, transposed bool) *uop.UOp {
 
 // matrixInverse is the inverse of matrices with any leading axes, with its gradient.
 func matrixInverse(a *uop.UOp) *uop.UOp {
-	n := squareSize("a", a)
+	squareSize("a", a)
 	r := a
 	if a.Shape().MaxNumel() > 0 {
 		x := flattened(a)
 		r = likeStack(factoredFunction("inverse", nil, 1, x, inRows(x), nil, func(f factored, _ []*uop.UOp) []*uop.UOp {
-			if inRows(x) {
-				y := lowerInverse(transpose(f.upper, -2, -1), false)
-				y = triangularSolve(transpose(f.lower, -2, -1), y, true, true)
-				return []*uop.UOp{gather(y, 1, expand(inversePermutations(unsqueeze(f.pivots, -1)), y.Shape()))}
-			}
-			y := cast(eq(unsqueeze(f.pivots, -1), count0(a.Graph(), n)), a.DType)
-			return []*uop.UOp{triangularSolve(f.upper, triangularSolve(f.lower, y, false, true), true, false)}
+			return []*uop.UOp{f.inverse(nil, inRows(x))}
 		})[0], a)
 	}
 	return customGradient(gradientOfInverse, r, []*uop.UOp{a})
 }
 
-// adjugateTransposed is the determinant times the transposed inverse of matrices of any rank. Instead of dividing the determinant by the last pivot,
-// which may be 0, the last row of the solution is multiplied by the product of the other pivots. At rank n - 1 only the last pivot is 0, since the
-// factors are those of aᵀ times a reflection q for which no usual null vector is special: adj(aᵀ) = -q adj(aᵀ q). At a lower rank the adjugate is 0.
-// Its derivatives are those of determinant times inverse.
+// inverse is the inverse (s, n, n) of the a of the factors, or of its transpose if it is transposed. Rows of the inverse of the upper factor, or its
+// columns, are multiplied by a scale (s, n, 1); nil is 1.
+func (f factored) inverse(scale *uop.UOp, transposed bool) *uop.UOp {
+	scaled := func(y *uop.UOp) *uop.UOp {
+		if scale != nil {
+			y = mul(y, scale)
+		}
+		return y
+	}
+	pivots := unsqueeze(f.pivots, -1)
+	if transposed {
+		y := scaled(lowerInverse(transpose(f.upper, -2, -1), false))
+		y = triangularSolve(transpose(f.lower, -2, -1), y, true, true)
+		return gather(y, 1, expand(inversePermutations(pivots), y.Shape()))
+	}
+	y := cast(eq(pivots, count0(f.upper.Graph(), f.upper.Shape()[2].N)), f.upper.DType)
+	return triangularSolve(f.upper, scaled(triangularSolve(f.lower, y, false, true)), true, false)
+}
+
+// adjugate is the determinant times the inverse, and whether a pivot before the last one is 0 (s, 1, 1), which makes the adjugate 0, though that is
+// right below rank n - 1 only. Instead of dividing the determinant by the last pivot, which may be 0, the factor of the last row of the solution is the
+// product of the other pivots.
+func (f factored) adjugate(transposed bool) (r, early *uop.UOp) {
+	d := f.diagonal
+	steps := count0(d.Graph(), d.Shape()[1].N)
+	last := eq(steps, int(steps.Shape()[0].N-1))
+	first := where(last, 1, d)
+	others := mul(f.sign(), prod(first, []int{-1}, false))
+	whole := mul(others, prod(where(last, d, 1), []int{-1}, false))
+	f.upper = where(bitAnd(last, unsqueeze(last, -1)), 1, f.upper)
+	r = f.inverse(unsqueeze(where(last, unsqueeze(others, -1), unsqueeze(whole, -1)), -1), transposed)
+	early = unsqueeze(anyOf(eq(first, 0), []int{-1}, true), -1)
+	return where(early, 0, r), early
+}
+
+// adjugateTransposed is the determinant times the transposed inverse of matrices of any rank, from the factors that the determinant has. Where a
+// pivot before the last one is 0, the transpose is reflected and factored again: no usual null vector is special then, so at rank n - 1 only the last
+// pivot is 0. With a reflection q, adj(a)ᵀ = -q adj(q a)ᵀ. The derivatives are those of determinant times inverse.
 func adjugateTransposed(a, determinant *uop.UOp) *uop.UOp {
-	n := squareSize("a", a)
-	v := unsqueeze(householderVector(a, n), -1)
-	mixed := sub(a, mul(mul(v, 2), sum(mul(a, v), []int{-2}, true)))
-	r := likeStack(factoredFunction("adjugate", nil, 1, flattened(mixed), true, nil, func(f factored, _ []*uop.UOp) []*uop.UOp {
-		steps, d := count0(a.Graph(), n), f.diagonal
-		y := triangularSolve(f.lower, cast(eq(unsqueeze(f.pivots, -1), steps), a.DType), false, true)
-		last := eq(steps, int(n-1))
-		others := mul(f.sign(), prod(where(last, 1, d), []int{-1}, false))
-		whole := mul(others, prod(where(last, d, 1), []int{-1}, false))
-		y = mul(y, unsqueeze(where(last, unsqueeze(others, -1), unsqueeze(whole, -1)), -1))
-		corner := bitAnd(last, unsqueeze(last, -1))
-		y = triangularSolve(where(corner, 1, f.upper), y, true, false)
-		return []*uop.UOp{where(eq(unsqueeze(unsqueeze(others, -1), -1), 0), 0, y)}
-	})[0], a)
-	r = sub(mul(mul(v, 2), sum(mul(r, v), []int{-2}, true)), r)
-	return differentiatedAs(r, mul(unsqueeze(unsqueeze(determinant, -1), -1), transpose(matrixInverse(a), -2, -1)))
+	x := flattened(a)
+	rows := inRows(x)
+	r := factoredFunction("adjugate", nil, 1, x, rows, []*uop.UOp{x}, func(f factored, in []*uop.UOp) []*uop.UOp {
+		r, early := f.adjugate(rows)
+		return repeatWhile("singular", []*uop.UOp{early, transpose(r, -2, -1)}, in, func(states, read []*uop.UOp) []*uop.UOp {
+			v := unsqueeze(householderVector(a, squareSize("a", a)), -1)
+			along := func(x *uop.UOp) *uop.UOp { return mul(mul(v, 2), sum(mul(x, v), []int{-2}, true)) }
+			r, _ := factor(transpose(sub(read[0], along(read[0])), -2, -1)).adjugate(true)
+			r = transpose(r, -2, -1)
+			return []*uop.UOp{fullLike(states[0], false), where(states[0], sub(along(r), r), states[1])}
+		})[1:]
+	})[0]
+	return differentiatedAs(likeStack(r, a), mul(unsqueeze(unsqueeze(determinant, -1), -1), transpose(matrixInverse(a), -2, -1)))
 }
 
 // householderVector is the vector of a reflection: of length 1, its elements differ and none is small.
@@ -322,8 +347,7 @@ func determinants(a *uop.UOp, of func(diagonal *uop.UOp) (sign, value *uop.UOp))
 	return reshape(mul(f[0], sign), lead), reshape(value, lead)
 }
 
-// Det is the determinant of square matrices (…, n, n). Its gradient is right for matrices of any rank up to 4x4, and for larger ones where all pivots
-// but the last are not 0.
+// Det is the determinant of square matrices (…, n, n). Its gradient is right for singular matrices, too.
 func Det(a *uop.UOp) (r *uop.UOp, err error) {
 	defer guard("Det", &err)
 	need("a", a)
