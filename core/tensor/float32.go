@@ -185,24 +185,27 @@ func bellShort(a, times *uop.UOp) *uop.UOp {
 	return mul(mul(mulAdd(times, expm1Of(r), times), powerOf2(n, 60)), 0x1p-60)
 }
 
-// erfcShort is e^-x^2 p(q) for q = 1/(|x| + 3) - 1/5, with an error of 2^-29, of 2 below 0. The product is computed in float64, so that
-// the result is right to a unit in the last place, subnormal numbers included.
+// erfcShort is e^-x^2 p(u) for u = 1/(|x| + 3), with an error of 2^-29, of 2 below 0. The product is computed in float64, so that
+// the result is right to a unit in the last place, subnormal numbers included. As divisions of float64 take three times as long, u is a reciprocal of
+// float32 after a step of Newton's method.
 func erfcShort(x *uop.UOp) *uop.UOp {
-	a := cast(magnitude32(x), uop.Float64)
-	q := sub(reciprocal(add(a, 3)), 0.2)
-	p := hornerPair(q, 3383.9483675014, 835.79608394699, -917.02141656648, -463.27536573161, 121.32173855769, 222.76671126045, 127.46679185937,
-		47.053090453077, 12.777162622709, 2.6699115149156, 0.25539567623535)
-	const zero = 114 // e^-zero is nothing beside the least float32
-	y := cast(mul(expOfMinus(clamp(square(a), nil, zero)), p), x.DType)
+	const zero = 10.68                              // e^-zero^2 is nothing beside the least float32
+	short := float32Of(bitOr(bits32(x), signBit32)) // -|x|
+	minus := maximum(cast(short, uop.Float64), -zero)
+	u := cast(reciprocal(sub(3, short)), uop.Float64)
+	u = mulAdd(mulAdd(neg(sub(3, minus)), u, 1), u, u)
+	p := horner(u, 3393.309157935498, -5951.305094057877, 3687.0137636790173, -1050.1803269898417, 321.2487040314191, -6.215907802953979,
+		16.388947630394345, 4.549408272903199, 1.7030093090990326, 0.5639371282329865, 2.615558456032845e-06)
+	y := cast(mul(expOfMinus(square(minus)), p), x.DType)
 	return where(lt(x, 0), sub(2, y), y)
 }
 
 // expOfMinus is e^-x of float64 for 0 <= x <= 700; error 2^-29.
 func expOfMinus(x *uop.UOp) *uop.UOp {
-	const whole = 3 << 51
-	sum := mulAdd(x, -log2e, whole)
-	r := mulAdd(sub(sum, whole), math.Ln2, x)
-	power := bitcast(shiftLeft(add(bitcast(sum, uop.Uint64), bias64), fraction64), uop.Float64)
+	const whole = 3<<51 + 1023 // the last bits of the sum are those of the exponent
+	sum := mulAdd(x, -log2e, float64(whole))
+	r := mulAdd(sub(sum, float64(whole)), math.Ln2, x)
+	power := float64Of(shiftLeft(bits64(sum), fraction64))
 	return mul(horner(r, 0.00138368285104, -0.00837482395054, 0.0416682263149, -0.166664200737, 0.499999920746, -1.00000003634, 1.00000000055), power)
 }
 

@@ -16,8 +16,12 @@ func wideForm(name string) func(x ...*uop.UOp) *uop.UOp {
 		return of1(erfWide)
 	case "erfc":
 		return of1(erfcWide)
+	case "erfinv":
+		return of1(erfinvWide)
+	case "ndtri":
+		return of1(ndtriWide)
 	case "tail_bell":
-		return of1(func(x *uop.UOp) *uop.UOp { return expOfMinusSquare(tailArgument(x)) })
+		return of1(func(x *uop.UOp) *uop.UOp { return bellWide(tailArgument(x), likeConst(x, 1)) })
 	case "sinh":
 		return of1(sinhWide)
 	case "cosh":
@@ -92,49 +96,94 @@ func coshWide(x *uop.UOp) *uop.UOp {
 	return y
 }
 
-// expm1Wide is expm1Short with a polynomial of an error of 2^-57.
-func expm1Wide(x *uop.UOp) *uop.UOp {
-	r, n := withoutLn2Wide(clamp(x, -40, 709.9))
+// expm1Of64 is e^r - 1 for |r| <= (ln 2)/2 by a polynomial with an error of 2^-57.
+func expm1Of64(r *uop.UOp) *uop.UOp {
 	p := horner(r, 2.0976981062261385e-09, 2.5113924489352478e-08, 2.75570695371632e-07, 2.7557228703982112e-06, 2.4801587557816733e-05,
 		0.00019841269903350976, 0.0013888888888778353, 0.008333333333313897, 0.041666666666666824, 0.16666666666666688, 0.5)
+	return mulAdd(square(r), p, r)
+}
+
+// expm1Wide is expm1Short by expm1Of64.
+func expm1Wide(x *uop.UOp) *uop.UOp {
+	r, n := withoutLn2Wide(clamp(x, -40, 709.9))
 	half := float64Of(shiftLeft(add(n, 1023-1), 52))
-	y := mul(2, mulAdd(mulAdd(square(r), p, r), half, sub(half, 0.5)))
+	y := mul(2, mulAdd(expm1Of64(r), half, sub(half, 0.5)))
 	return where(lt(abs(x), smallest64), x, y)
 }
 
-// erfWide is x + x p(x^2) below 1, and 1 - e^(a q(a)) for a = |x| beyond, where q is log(erfc(a))/a with an error that is 2^-57 of the result. From
-// 5.95 on the result is 1.
+// erfWide is the sign of x times 1 - e^y with y = log(erfc(a)) = a q(a) for a = |x|, at most 5.95, from where on erf is 1; q such that the error of
+// erf is 2^-55.4.
 func erfWide(x *uop.UOp) *uop.UOp {
-	a := magnitude64(x)
-	z := square(x)
-	near := mulAdd(x, hornerPair(z, -7.801188874094099e-10, 1.3722976265922404e-08, -1.6209175911748172e-07, 1.6447517677871799e-06, -1.4924744663335484e-05,
-		0.00012055295320494294, -0.0008548325989696758, 0.005223977607423468, -0.02686617064327622, 0.11283791670945253, -0.3761263890318355,
-		0.12837916709551256), x)
-	b := where(lt(a, 5.95), a, 5.95)
-	q := hornerPair(b, 1.520941200897692e-12, -6.75297279871628e-11, 1.4039168787888765e-09, -1.8147479079318932e-08, 1.631529423903679e-07,
-		-1.078854725282681e-06, 5.3883386921241825e-06, -2.0361568239104368e-05, 5.6064905784163254e-05, -9.55403576362367e-05, 1.0614798713018464e-06,
-		0.0005745491974563729, -0.0016925006350398634, 0.00021195668699920475, 0.019125008087874446, -0.10277084339427936, -0.6366202488984127,
-		-1.1283791112649646)
-	far := sub(1, exp(mul(b, q)))
-	far = float64Of(bitOr(bits64(far), sub(bits64(x), bits64(a))))
-	return where(gt(a, 1), far, near)
+	whole := magnitude64(x)
+	a := clamp(whole, nil, 5.95)
+	q := hornerPair(a, 3.5917227748436645e-15, -1.6146811452716655e-13, 3.3639968463120754e-12, -4.301382633712571e-11, 3.7603942317705973e-10,
+		-2.3603322292488245e-09, 1.0772554206464243e-08, -3.4582159475978656e-08, 6.572640867698468e-08, 1.1723162232401011e-08,
+		-5.706572904309835e-07, 2.0372212835456217e-06, -3.132996957189099e-06, -3.1696420111043178e-06, 2.957564700571738e-05,
+		-6.442046070597354e-05, -2.5904504502739326e-05, 0.000590132431601577, -0.001696207670175361, 0.00020919485396637779, 0.019128446993090974,
+		-0.10277260330131527, -0.6366197723675909, -1.1283791670955126)
+	r, n := withoutLn2Wide(mul(a, q))
+	power := float64Of(shiftLeft(add(n, 1023), 52))
+	y := mulAdd(expm1Of64(r), neg(power), sub(1, power))
+	return float64Of(bitOr(bits64(y), sub(bits64(x), bits64(whole))))
 }
 
-// erfcWide is e^-a^2 p(t)/(1+2a) for a = |x| and t = (a-4)/(a+4), with an error of 2^-56, of 2 below 0. From 27.3 on the result is 0.
+// first26Bits is x without the last 27 bits, so that its square is exact.
+func first26Bits(x *uop.UOp) *uop.UOp { return float64Of(bitAnd(bits64(x), uop.Uint(1<<64-1<<27))) }
+
+// bellWide is e^-a^2 times a number for 0 <= a <= 27.3: a is cut to 26 bits, whose square is exact, and what is left is taken off from the argument
+// after its multiples of ln 2.
+func bellWide(a, times *uop.UOp) *uop.UOp {
+	high := first26Bits(a)
+	r, n := withoutLn2Wide(neg(square(high)))
+	r = mulAdd(sub(high, a), add(a, high), r)
+	// 2^n may be out of range
+	power := float64Of(shiftLeft(add(n, 1023+60), 52))
+	return mul(mul(mulAdd(times, expm1Of64(r), times), power), 0x1p-60)
+}
+
+// erfcWide is e^-a^2 p(t) 8u for a = |x|, u = 1/(a+4) and t = (a-4)/(a+4) = 1 - 8u, with an error of 2^-58, of 2 below 0. From 27.3 on the result
+// is 0. As divisions of float64 take three times as long, u is a reciprocal of float32 and the rest of it, to the square of the relative error, which
+// is exact in products of 24 and 26 bits.
 func erfcWide(x *uop.UOp) *uop.UOp {
 	a := tailArgument(x)
-	above, twice := add(a, 4), mulAdd(a, likeConst(a, 2), 1)
-	r := reciprocal(mul(above, twice)) // one division, since others take longer
-	q := mul(twice, r)
-	t := mul(sub(a, 4), q)
-	t = mulAdd(mulAdd(sub(1, t), a, mulAdd(t, likeConst(t, -4), -4)), q, t) // what the sums and the quotient lost by rounding
-	p := hornerPair(t, -1.8268887277819764e-09, -1.3722173702606474e-08, -7.813652401815243e-09, 1.1538352178056393e-07, 6.295710050279491e-08,
-		-8.350551298872628e-07, 3.0110803190584703e-07, 5.717703012686487e-06, -1.1224670968602998e-05, -2.4403040334603584e-05,
-		0.00015062221484365434, -0.0001992555570696697, -0.00075777333895463, 0.005031969767043905, -0.01619773405873554,
-		0.0371675155610361, -0.06633036581162986, 0.09373283499689695, -0.10103906603634465, 0.06809705425473402, 0.015379652102620562,
-		-0.13962111684056286, 1.2329951186255526)
-	y := mul(mul(mul(p, above), r), expOfMinusSquare(a))
+	sum := add(a, 4)
+	first := cast(reciprocal(cast(sum, uop.Float32)), uop.Float64)
+	high := first26Bits(sum)
+	error := mulAdd(neg(sub(a, sub(high, 4))), first, mulAdd(neg(high), first, 1))
+	rest := mul(first, mulAdd(error, error, error))
+	u, t := add(first, rest), mulAdd(rest, -8, mulAdd(first, -8, 1))
+	p := hornerPair(t, 1.2757253022269939e-10, -4.6775431813214745e-11, -1.92439005685672e-09, 3.234847795891941e-10, 1.5491736012984677e-08,
+		-9.74439419206612e-09, -1.0574952925010776e-07, 1.7826007716799392e-07, 5.86790220799236e-07, -2.3577226439121443e-06,
+		-4.5439318891526484e-07, 2.2101635769281836e-05, -5.6881586237978246e-05, -3.511986447994493e-05, 0.0007640069571169114,
+		-0.0032962566668272176, 0.009547689363641837, -0.02175136715503627, 0.041356448484753006, -0.06760672891415312, 0.0966510877831546,
+		-0.12206859113511026, 0.13699945762506138)
+	y := bellWide(a, mul(p, mul(u, 8)))
 	return where(lt(x, 0), sub(2, y), y)
+}
+
+// nearQuantile is erfinv(x)/x for w = -log((1-x)(1+x)) up to wideTail, a polynomial with an error of 2^-56.1. (Giles, Approximating the erfinv
+// function, 2010.)
+func nearQuantile(w *uop.UOp) *uop.UOp {
+	return hornerPair(sub(w, wideTail/2), 2.0995113933419628e-19, 2.5500273604985293e-18, -2.813575224573573e-17, -1.0175046560163981e-16,
+		1.915097904332672e-15, -3.17216708616245e-15, -7.62711482629493e-14, 5.371419139559982e-13, 9.122625028713521e-13, -3.110779918309899e-11,
+		1.1960486815349753e-10, 9.073143421174787e-10, -1.0861164893984096e-08, 1.3416789551889266e-08, 4.787252138868511e-07,
+		-3.4166195855744377e-06, -4.9960795959282694e-06, 0.00021825026433970748, -0.001252707907811876, -0.004177317724382953, 0.24664027674416708,
+		1.501409351110792)
+}
+
+// wideTail is where the tails begin, which have 0.34% of the probability: there the general formula is taken.
+const wideTail = 5.0
+
+// erfinvWide is x p(w) for w = -log((1-x)(1+x)), as erfinvOf.
+func erfinvWide(x *uop.UOp) *uop.UOp {
+	w := neg(log(mul(sub(1, x), add(1, x))))
+	return seldom(gt(w, wideTail), erfinvLong(x), mul(x, nearQuantile(w)))
+}
+
+// ndtriWide is sqrt(2) erfinv(2p-1), with w = -log(4p(1-p)).
+func ndtriWide(p *uop.UOp) *uop.UOp {
+	w := neg(log(mul(mul(4, p), sub(1, p))))
+	return seldom(gt(w, wideTail), ndtriLong(p), mul(sub(p, 0.5), mul(nearQuantile(w), 2*math.Sqrt2)))
 }
 
 func tailArgument(x *uop.UOp) *uop.UOp { return clamp(magnitude64(x), nil, 27.3) }

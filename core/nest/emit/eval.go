@@ -63,8 +63,12 @@ func (im *emitter) compute(u *uop.UOp) *ir.Value {
 	if im.ExactProducts[u] {
 		from = u.Src[0]
 	}
-	args := make([]*ir.Value, len(from.Src))
-	for i, s := range from.Src {
+	fused, sources := ir.FMA, from.Src
+	if u.Op == uop.MulAcc && im.Machine.FMA {
+		fused, sources = ofNegated(from.Src)
+	}
+	args := make([]*ir.Value, len(sources))
+	for i, s := range sources {
 		args[i] = im.eval(s)
 	}
 	if from != u {
@@ -82,7 +86,7 @@ func (im *emitter) compute(u *uop.UOp) *ir.Value {
 	}
 	if u.Op == uop.MulAcc {
 		if im.Machine.FMA {
-			return im.ALU(ir.FMA, k, args...)
+			return im.ALU(fused, k, args...)
 		}
 		return im.ALU(ir.Add, k, im.ALU(ir.Mul, k, args[0], args[1]), args[2])
 	}
@@ -94,6 +98,18 @@ func (im *emitter) compute(u *uop.UOp) *ir.Value {
 		ir.Fail("operation %s is not for the renderer", u.Op)
 	}
 	return im.ALU(op, k, args...)
+}
+
+// ofNegated is the operation x*y + z, or z - x*y if one factor is negated, which takes no negation.
+func ofNegated(sources []*uop.UOp) (ir.Op, []*uop.UOp) {
+	op, sources := ir.FMA, slices.Clone(sources)
+	for i, s := range sources[:2] {
+		if s.Op == uop.Neg {
+			sources[i] = s.Src[0]
+			op = ir.FMA + ir.NFMA - op
+		}
+	}
+	return op, sources
 }
 
 // uniformLess emits a comparison of indices that has the same result in all lanes as a scalar, so that loads gated by it stay contiguous
