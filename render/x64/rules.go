@@ -172,6 +172,7 @@ var table = []rule{
 	{ir.Sqrt, f32, scalar, sse, twice(asm.VSQRTSS)},
 	{ir.Sqrt, f64, scalar, sse, twice(asm.VSQRTSD)},
 	{ir.Sqrt, f32, vector, sse, unary(asm.VSQRTPS)},
+	{ir.Sqrt, f64, vector, avx512, rootByEstimate},
 	{ir.Sqrt, f64, vector, sse, unary(asm.VSQRTPD)},
 	{ir.Trunc, floats, both, sse, rounded(toZero)},
 	{ir.Round, floats, both, sse, rounded(toNearest)},

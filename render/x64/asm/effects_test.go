@@ -148,7 +148,7 @@ func TestEffects(t *testing.T) {
 	}
 	m := newMaker(17, false)
 	var insts []Inst
-	for range 8 {
+	for range 12 {
 		for _, i := range m.all(1) {
 			switch i.Op {
 			case DIV, IDIV, RET:

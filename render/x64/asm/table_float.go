@@ -63,6 +63,7 @@ var tableFloat = []row{
 	{VGETEXPPD, "vgetexppd", rmVV, p660F38, 0x42, evex | w | memV | bcast8},
 	{VGETMANTPS, "vgetmantps", rmVV, p660F3A, 0x26, evex | memV | bcast4 | imm8},
 	{VGETMANTPD, "vgetmantpd", rmVV, p660F3A, 0x26, evex | w | memV | bcast8 | imm8},
+	{VRSQRT14PD, "vrsqrt14pd", rmVV, p660F38, 0x4E, evex | w | memV | bcast8},
 	{VADDPH, "vaddph", rvmVVV, pMap5, 0x58, evex | memV | bcast2 | fp16},
 	{VSUBPH, "vsubph", rvmVVV, pMap5, 0x5C, evex | memV | bcast2 | fp16},
 	{VMULPH, "vmulph", rvmVVV, pMap5, 0x59, evex | memV | bcast2 | fp16},
