@@ -28,21 +28,27 @@ func radicands(n int) []float64 {
 // Square roots are rounded to nearest, whether an instruction computes them or not.
 func TestSquareRoots(t *testing.T) {
 	const n = 1 << 14
-	var in []byte
+	var in, positive []byte
 	for _, x := range radicands(n) {
 		in = binary.LittleEndian.AppendUint64(in, math.Float64bits(x))
+		if x != x {
+			x = 3
+		}
+		positive = binary.LittleEndian.AppendUint64(positive, math.Float64bits(math.Abs(x)))
 	}
 	for _, f := range levels() {
 		for _, w := range []int{1, f.Lanes(true)} {
 			b := ir.NewBuilder(fmt.Sprint("roots", w), w)
 			x, out := param(b, ir.F64, n, false), param(b, ir.F64, n, true)
+			y, bits := param(b, ir.F64, n, false), param(b, ir.I64, n, true) // every bit is compared
 			b.Loop("i", b.Int(ir.I64, int64(n/w)), func(l *ir.Loop) {
 				at := func(buf *ir.Buffer) *ir.Place {
 					return &ir.Place{Buf: buf, Terms: []ir.Term{{V: l.Iter, Coef: int64(w)}}, Stride: int64(min(1, w-1))}
 				}
 				b.Store(at(out), b.Do(ir.Sqrt, ir.F64, b.Load(at(x), w, nil)))
+				b.Store(at(bits), b.Bitcast(ir.F64, ir.I64, b.Do(ir.Sqrt, ir.F64, b.Load(at(y), w, nil))))
 			})
-			compare(t, b.Kernel, f, nil, [][]byte{in, make([]byte, 8*n)})
+			compare(t, b.Kernel, f, nil, [][]byte{in, make([]byte, 8*n), positive, make([]byte, 8*n)})
 		}
 	}
 }
