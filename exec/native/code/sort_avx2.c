@@ -15,7 +15,7 @@ static void __attribute__((constructor)) list_compressed(void) {
   for (unsigned m = 0; m < 16; m++) compressed64[m] = compressed32[(m & 1) * 3 | (m & 2) * 6 | (m & 4) * 12 | (m & 8) * 24];
 }
 
-#pragma GCC target("avx2,popcnt,bmi,bmi2")
+#pragma GCC target("avx2,popcnt,bmi,bmi2,prfchw")
 #pragma GCC optimize("O3")
 #include "sort_vectors.h"
 
@@ -33,13 +33,15 @@ ALWAYS V first(int words) { return _mm256_cmpgt_epi32(_mm256_set1_epi32(words), 
 
 /* The operations on vectors of a type: the first n lanes are a mask, lanes across are those whose numbers differ in some bits. */
 #define OPERATIONS(EPI, MASK_OF, LESSER, GREATER, BITS)                                                                              \
+  typedef unsigned NAME(mask);                                                                                                        \
   ALWAYS V NAME(first)(uint64_t n) { return first((int)(n * sizeof(NUMBER) / 4)); }                                                   \
   ALWAYS V NAME(load_first)(const NUMBER *from, uint64_t n) { return _mm256_maskload_epi32((const int *)from, NAME(first)(n)); }      \
   ALWAYS void NAME(store_first)(NUMBER *to, V v, uint64_t n) { _mm256_maskstore_epi32((int *)to, NAME(first)(n), v); }                \
   ALWAYS V NAME(where_first)(uint64_t n, V a, V b) { return _mm256_blendv_epi8(b, a, NAME(first)(n)); }                               \
   ALWAYS V NAME(where_greater)(V x, V y, V a, V b) { return _mm256_blendv_epi8(b, a, _mm256_cmpgt_##EPI(x, y)); }                     \
   ALWAYS unsigned NAME(below)(V x, V y) { return MASK_OF(_mm256_cmpgt_##EPI(y, x)); }                                                 \
-  ALWAYS unsigned NAME(at_most)(V x, V y) { return MASK_OF(_mm256_cmpgt_##EPI(x, y)) ^ ((1u << LANES) - 1); }                         \
+  ALWAYS unsigned NAME(others)(unsigned m) { return m ^ ((1u << LANES) - 1); }                                                        \
+  ALWAYS unsigned NAME(at_most)(V x, V y) { return NAME(others)(MASK_OF(_mm256_cmpgt_##EPI(x, y))); }                                 \
   ALWAYS V NAME(signs)(V v) { return _mm256_cmpgt_##EPI(_mm256_setzero_si256(), v); }                                                 \
   ALWAYS V NAME(lesser)(V a, V b) { return LESSER; }                                                                                  \
   ALWAYS V NAME(greater)(V a, V b) { return GREATER; }                                                                                \
