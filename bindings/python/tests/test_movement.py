@@ -272,7 +272,7 @@ def test_orders_of_scalars_and_padding_of_numpy():
 @pytest.mark.parametrize("shape", [(64, 128), (33, 65), (7, 5)])
 @pytest.mark.parametrize("dtype", ["bool", "uint8", "int16", "float16", "float32", "float64"])
 def test_elements_of_every_size(dtype: str, shape: tuple[int, int]) -> None:
-    """Stacks, repeats, triangles and bits: vectors of small elements are interleaved and masked."""
+    """Stacks, repeats, triangles, transposes and bits: vectors of small elements, of masks too."""
     x = (RNG.integers(0, 2 if dtype == "bool" else 200, shape)).astype(dtype)
     y = x[::-1, ::-1].copy()
     a, b = Tensor(x), Tensor(y)
@@ -286,5 +286,8 @@ def test_elements_of_every_size(dtype: str, shape: tuple[int, int]) -> None:
         np.testing.assert_array_equal(a.triu(k).numpy(), np.triu(x, k))
     chosen = Tensor.stack(a, (a == b).where(a, b), dim=-1)
     np.testing.assert_array_equal(chosen.numpy(), np.stack([x, np.where(x == y, x, y)], -1))
+    np.testing.assert_array_equal(a.T.contiguous().numpy(), x.T)
+    np.testing.assert_array_equal((a.T == b.T).numpy(), x.T == y.T)
+    np.testing.assert_array_equal(a.flip(0).T.contiguous().numpy(), x[::-1].T)
     if x.itemsize > 1:
         np.testing.assert_array_equal(a.bitcast("uint8").numpy(), x.view(np.uint8))

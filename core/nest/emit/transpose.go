@@ -17,7 +17,7 @@ type transposeLoop struct {
 // transposedLoad emits a load as a row of a transposed square of vectors loaded along the transpose loop; nil if it cannot.
 func (im *emitter) transposedLoad(t target, k ir.Kind, at *ir.Place) *ir.Value {
 	x := im.env.transpose
-	if x == nil || at.Index != nil || at.Gate != nil || at.Stride == 0 || at.Stride == 1 || at.Stride == -1 || im.MayChange(at.Buf) || k == ir.Bool {
+	if x == nil || at.Index != nil || at.Gate != nil || at.Stride == 0 || at.Stride == 1 || at.Stride == -1 || im.MayChange(at.Buf) {
 		return nil
 	}
 	s := im.Slopes(x.rng).Of(t.index)
@@ -29,11 +29,18 @@ func (im *emitter) transposedLoad(t target, k ir.Kind, at *ir.Place) *ir.Value {
 		lane = int64(im.Lanes) - 1 - x.at
 		first = at.Off - lane
 	}
-	rows := make([]*ir.Value, im.Lanes)
-	for i := range rows {
-		rows[i] = im.LoadAs(k, &ir.Place{Buf: at.Buf, Terms: at.Terms, Off: first + int64(i)*at.Stride, Stride: 1}, im.Lanes, nil)
+	rows, from := make([]*ir.Value, im.Lanes), k
+	if k == ir.Bool {
+		from = ir.U8 // vectors of Bools are masks
 	}
-	return im.Transposed(rows, lane)
+	for i := range rows {
+		rows[i] = im.LoadAs(from, &ir.Place{Buf: at.Buf, Terms: at.Terms, Off: first + int64(i)*at.Stride, Stride: 1}, im.Lanes, nil)
+	}
+	v := im.Transposed(rows, lane)
+	if k == ir.Bool {
+		v = im.Cast(k, v)
+	}
+	return v
 }
 
 // transposedRows emits a sequential loop over rows that are the lanes of vectors: as many iterations as lanes at a time, whose loads and

@@ -262,8 +262,15 @@ func (b *Builder) Transposed(rows []*Value, lane int64) *Value {
 	return b.across(Transpose, rows, len(rows), lane)
 }
 
-// across is an operation across the lanes of any number of vectors.
+// across is an operation across the lanes of any number of vectors, of Bools as numbers, since their vectors are masks.
 func (b *Builder) across(op Op, vs []*Value, lanes int, which int64) *Value {
+	if vs[0].Kind == Bool {
+		numbers := make([]*Value, len(vs))
+		for i, v := range vs {
+			numbers[i] = b.Cast(I32, v)
+		}
+		return b.Cast(Bool, b.across(op, numbers, lanes, which))
+	}
 	var ids []byte
 	for _, v := range vs {
 		ids = binary.AppendVarint(ids, int64(v.ID))

@@ -132,7 +132,7 @@ func (b *Builder) Bitcast(from, to Kind, v *Value) *Value {
 	return b.decode(to, v)
 }
 
-// bitsView is a buffer of small floats as a buffer of unsigned integers.
+// bitsView is a buffer of small floats, or of Bools, as a buffer of unsigned integers.
 func (b *Builder) bitsView(buf *Buffer) *Buffer {
 	v := b.views[buf]
 	if v == nil {
@@ -152,13 +152,15 @@ func (b *Builder) native(k Kind) bool {
 	return k == Arithmetic(k) || !k.Float() || k == F16 && b.Machine.F16C
 }
 
-// LoadAs loads a value of kind k. Lanes whose gate is false get alt.
+// LoadAs loads a value of kind k; U8 gives Bools as numbers. Lanes whose gate is false get alt.
 func (b *Builder) LoadAs(k Kind, at *Place, lanes int, alt *Value) *Value {
-	if b.native(k) {
-		return b.plain(b.Load(at, lanes, alt))
-	}
 	p := *at
-	p.Buf = b.bitsView(at.Buf)
+	if !b.native(k) || k == U8 && at.Buf.Kind == Bool {
+		p.Buf = b.bitsView(at.Buf)
+	}
+	if b.native(k) {
+		return b.plain(b.Load(&p, lanes, alt))
+	}
 	if alt != nil {
 		alt = b.encode(k, b.plain(alt))
 	}

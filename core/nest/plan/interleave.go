@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"polygrad/core/nest/analysis"
-	"polygrad/core/nest/ir"
 	"polygrad/core/uop"
 )
 
@@ -40,7 +39,7 @@ func (pl *planner) adjacentStores(leaf *analysis.Region, rng *uop.UOp) (groups [
 		if b != nil && b.Read { // the values of a group are computed at its last store, after stores between
 			return nil
 		}
-		if !ok || b == nil || gate != nil || b.Kind == ir.Bool || s.Irregular || s.Step < 2 || s.Step > mostInterleaved {
+		if !ok || b == nil || gate != nil || s.Irregular || s.Step < 2 || s.Step > mostInterleaved {
 			continue
 		}
 		k, at := key{analysis.Definition(x.U.Src[0]), index}, int64(0)

@@ -523,7 +523,7 @@ func (pl *planner) canTransposeSteps(p *Band, rows *Axis, acc []analysis.Access)
 				step = s
 			}
 		}
-		if row.Irregular || row.Step <= 1 || step.Irregular || step.Step != 1 && step.Step != -1 || b.Kind == ir.Bool || len(ix.Src) > 2 {
+		if row.Irregular || row.Step <= 1 || step.Irregular || step.Step != 1 && step.Step != -1 || len(ix.Src) > 2 {
 			return false
 		}
 	}

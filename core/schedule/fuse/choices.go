@@ -107,7 +107,7 @@ func (f *fuser) choicesUnrolled(b *body) *body {
 // shortInnermost is the innermost loop if it is short and all loads have stride 0 or 1 in it and in the loop around, which can be vectorized
 // instead; else nil.
 func (f *fuser) shortInnermost(b *body) *uop.UOp {
-	if f.o.Invocations || len(b.stores) == 0 || f.slots[b.stores[0].slot].DType.IsBool() {
+	if f.o.Invocations || len(b.stores) == 0 {
 		return nil
 	}
 	var along, inner *uop.UOp
@@ -171,9 +171,6 @@ func (f *fuser) unrollingPays(b, out *body, cuts map[*uop.UOp][]int64) bool {
 	}
 	if along == nil || strideIn(at, along) == 1 {
 		return true
-	}
-	if f.slots[out.stores[0].slot].DType.IsBool() { // vectors of bools are masks, which are not interleaved
-		return false
 	}
 	gathers, work := 0.0, 0.0
 	for _, u := range out.values() {
