@@ -23,7 +23,7 @@ var Passes = []schedule.Pass[*fuser]{
 		Run: (*fuser).factorReductions, Needs: tensorGraph, Leaves: tensorGraph},
 	{Name: "split prefixes", Reason: "running reductions of few long rows are computed in parts, in parallel",
 		Run: func(f *fuser) bool {
-			return graphPass(func(u *uop.UOp) *uop.UOp { return splitPrefixes(u, f.o.Invocations) })(f)
+			return graphPass(func(u *uop.UOp) *uop.UOp { return splitPrefixes(u, f.o) })(f)
 		}, Needs: tensorGraph, Leaves: tensorGraph},
 	{Name: "store pads", Reason: "a contraction over a padded tensor needs no conditions if the padding is stored",
 		Run: graphPass(storePads), Needs: tensorGraph, Leaves: tensorGraph},

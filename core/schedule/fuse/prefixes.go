@@ -17,7 +17,7 @@ const (
 
 // splitPrefixes parallelises running reductions of few long rows: it splits rows into parts and reduces each part; the running reduction of
 // the results gives each part its initial value, and all parts then run in parallel.
-func splitPrefixes(root *uop.UOp, invocations bool) *uop.UOp {
+func splitPrefixes(root *uop.UOp, o Options) *uop.UOp {
 	order := root.Toposort()
 	if !slices.ContainsFunc(order, func(u *uop.UOp) bool { return u.Op == uop.PrefixAxis }) {
 		return root
@@ -26,7 +26,7 @@ func splitPrefixes(root *uop.UOp, invocations bool) *uop.UOp {
 	for _, u := range order {
 		to := rebuilt(u, t)
 		if to.Op == uop.PrefixAxis {
-			to = splitPrefix(to, invocations)
+			to = splitPrefix(to, o)
 		}
 		t.set(u, to)
 	}
@@ -35,12 +35,20 @@ func splitPrefixes(root *uop.UOp, invocations bool) *uop.UOp {
 	return out
 }
 
+// onePass reports whether a single thread is faster without parts, which read all operands twice, and finds the same bits: of maxima and of sums of
+// integers, whose steps take little longer than loads and stores.
+func onePass(a uop.PrefixArg, dt *uop.DType, o Options) bool {
+	const lanes = 4 // the least number for maxima
+	exact := a.Op == uop.Add && !dt.IsFloat() || a.Op == uop.Max && 4*o.Machine.Lanes/dt.Itemsize() >= lanes
+	return exact && o.Machine.Threads == 1 && !o.Invocations
+}
+
 // prefixParts is the number and the length of the parts of a row of a running reduction: a divisor of its length if there is one, else the
 // last part is padded.
-func prefixParts(u *uop.UOp, invocations bool) (parts, length int64) {
+func prefixParts(u *uop.UOp, o Options) (parts, length int64) {
 	a := u.Arg.(uop.PrefixArg)
 	n, numbers := u.Shape().Ints()
-	if !numbers || len(u.Src) > a.Operands() {
+	if !numbers || len(u.Src) > a.Operands() || onePass(a, u.DType, o) {
 		return 1, 0
 	}
 	rows := int64(1)
@@ -51,7 +59,7 @@ func prefixParts(u *uop.UOp, invocations bool) (parts, length int64) {
 	}
 	long := n[a.Axis]
 	least := (prefixRows + rows - 1) / max(rows, 1)
-	if invocations {
+	if o.Invocations {
 		least = min(long/invocationPart, invocationRows/max(rows, 1))
 		if rows == 0 || least < 2 {
 			return 1, long
@@ -71,8 +79,8 @@ func prefixParts(u *uop.UOp, invocations bool) (parts, length int64) {
 
 // splitPrefix splits the rows of a running reduction into parts, if that pays. Parts are short on a GPU, where the running reduction of many
 // parts is split again.
-func splitPrefix(u *uop.UOp, invocations bool) *uop.UOp {
-	parts, length := prefixParts(u, invocations)
+func splitPrefix(u *uop.UOp, o Options) *uop.UOp {
+	parts, length := prefixParts(u, o)
 	if parts < 2 {
 		return u
 	}
@@ -102,8 +110,8 @@ func splitPrefix(u *uop.UOp, invocations bool) *uop.UOp {
 		total = []*uop.UOp{operands[0].ReduceAxes(uop.Mul, a.Axis+1), operands[0].PrefixAlong(inner, operands[1]).Shrink(keep)}
 	}
 	through := total[0].PrefixAlong(outer, total[1:]...)
-	if invocations {
-		through = splitPrefix(through, true)
+	if o.Invocations {
+		through = splitPrefix(through, o)
 	}
 	initial := through.NeighbourAlong(outer, -1, a.Identity(u.DType)).Expand(cut)
 	y := operands[0].PrefixAlong(inner, append(operands[1:], initial)...)
