@@ -149,8 +149,8 @@ func erfcWide(x *uop.UOp) *uop.UOp {
 	sum := add(a, 4)
 	first := cast(reciprocal(cast(sum, uop.Float32)), uop.Float64)
 	high := first26Bits(sum)
-	error := mulAdd(neg(sub(a, sub(high, 4))), first, mulAdd(neg(high), first, 1))
-	rest := mul(first, mulAdd(error, error, error))
+	residual := mulAdd(neg(sub(a, sub(high, 4))), first, mulAdd(neg(high), first, 1))
+	rest := mul(first, mulAdd(residual, residual, residual))
 	u, t := add(first, rest), mulAdd(rest, -8, mulAdd(first, -8, 1))
 	p := hornerPair(t, 1.2757253022269939e-10, -4.6775431813214745e-11, -1.92439005685672e-09, 3.234847795891941e-10, 1.5491736012984677e-08,
 		-9.74439419206612e-09, -1.0574952925010776e-07, 1.7826007716799392e-07, 5.86790220799236e-07, -2.3577226439121443e-06,
