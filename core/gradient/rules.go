@@ -267,7 +267,11 @@ func sqrtRule(g, u *uop.UOp) []*uop.UOp { return []*uop.UOp{div(g, u.Mul(number(
 
 func addRule(g, _ *uop.UOp) []*uop.UOp { return []*uop.UOp{g, g} }
 
+// The gradient of a square is the factor times 2g, of which 2g may be the same for many elements.
 func mulRule(g, u *uop.UOp) []*uop.UOp {
+	if u.Src[0] == u.Src[1] && !u.Graph().IsAsTinygrad() {
+		return []*uop.UOp{u.Src[0].Mul(g.Mul(number(g, 2))), nil}
+	}
 	return []*uop.UOp{times(u.Src[1], g), times(u.Src[0], g)}
 }
 
@@ -379,7 +383,13 @@ func prefixRule(g, u *uop.UOp) []*uop.UOp {
 
 func reshapeRule(g, u *uop.UOp) []*uop.UOp { return []*uop.UOp{g.Reshape(u.Src[0].Shape())} }
 
+// The sum of a negated gradient, as that of y in x - y, is negated after it.
 func expandRule(g, u *uop.UOp) []*uop.UOp {
+	if g.Op == uop.Mul && !g.Graph().IsAsTinygrad() {
+		if k, ok := numberOf(g.Src[0]); ok && k == -1 {
+			return []*uop.UOp{expandRule(g.Src[1], u)[0].Neg()}
+		}
+	}
 	var axes []int
 	to := u.Shape()
 	for i, d := range u.Src[0].Shape() {

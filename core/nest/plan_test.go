@@ -287,6 +287,11 @@ func TestDecisions(t *testing.T) {
 		{"transposed squares not wanted", big, "t-1", transposed(64, 64), "!, transposed"},
 		{"too few rows for a square", big, "", transposed(15, 64), "!, transposed"},
 		{"transposed tiles around the caches", big, "", transposed(2048, 512), "1 around the caches"},
+		{"which need no prefetch", big, "", transposed(2048, 512), "!prefetch"},
+		{"transposed tiles prefetch the next ones", big, "", transposed(1023, 511), "prefetch of rows of squares"},
+		{"not in the caches", big, "", transposed(301, 303), "!prefetch"},
+		{"nor rows that share a few sets", big, "", transposed(1024, 512), "!prefetch"},
+		{"nor short ones, one behind the other", big, "", transposed(255, 4001), "!prefetch"},
 
 		{"data-dependent rows are written as a whole", big, "", scatteredRows(1024), "loop over iterations of axis 2\n  loop over tiles of axis 1"},
 		{"by threads in parts", threads, "", scatteredRows(1024), "tiles of 32 x 8"},

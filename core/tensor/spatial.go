@@ -107,7 +107,7 @@ func Col2Im(x *uop.UOp, size, kernel []int64, w Window) (y *uop.UOp, err error) 
 }
 
 // CDist gives the distances of each vector of x (…, P, M) to each of y (…, R, M), (…, P, R), by the norm of an exponent p from 0 to
-// infinity.
+// infinity. They have the gradient 0 at 0, where a root has none.
 func CDist(x, y *uop.UOp, p float64) (d *uop.UOp, err error) {
 	defer guard("CDist", &err)
 	needSame("operands", x, y)
@@ -127,19 +127,22 @@ func CDist(x, y *uop.UOp, p float64) (d *uop.UOp, err error) {
 	case p == 1:
 		return sum(abs(e), last, false), nil
 	case p == 2:
-		return rootOr0(sum(square(e), last, false), sqrt), nil
+		squares := sum(square(e), last, false)
+		return customGradient(gradientOfDistance, sqrt(squares), []*uop.UOp{squares}), nil
 	case math.IsInf(p, 1):
 		return maxOf(abs(e), last, false), nil
 	}
 	size := abs(e)
 	powers := where(gt(size, 0), pow(where(gt(size, 0), size, 1), p), 0)
-	return rootOr0(sum(powers, last, false), func(x *uop.UOp) *uop.UOp { return pow(x, 1/p) }), nil
+	total := sum(powers, last, false)
+	some := ne(total, 0)
+	return where(some, pow(where(some, total, 1), 1/p), 0), nil
 }
 
-// rootOr0 is a root, with the gradient 0 at 0, where it has none.
-func rootOr0(x *uop.UOp, root func(x *uop.UOp) *uop.UOp) *uop.UOp {
-	some := ne(x, 0)
-	return where(some, root(where(some, x, 1)), 0)
+// distanceRule is the gradient of the squares whose sum has the root d, 0 at 0, where it has none. It needs only d, so that the sum is not stored.
+func distanceRule(g, d *uop.UOp) *uop.UOp {
+	some := ne(d, 0)
+	return where(some, div(g, mul(where(some, d, 1), 2)), 0)
 }
 
 // cubicSlope is the parameter a of the cubic convolution of Keys (1981), the slope at distance 1.

@@ -26,6 +26,7 @@ const (
 	gradientOfSquares                        // of distances from the mean: 1 for their mean, then the axes
 	gradientOfStandardized                   // the axes
 	gradientOfGroupNorm
+	gradientOfDistance
 	gradientOfWindows         // kernel, stride and dilation of each axis
 	gradientOfConvolution     // stride and dilation of each axis, and the number of groups
 	gradientOfGather          // the axis
@@ -68,7 +69,7 @@ const (
 	keysOfRanks     // no gradient
 )
 
-var statedNames = [...]string{"other", "product", "squares", "standardized", "groupnorm", "windows", "convolution", "gather", "take", "linear", "cholesky", "triangular_solve", "solve", "inverse", "qr", "eigh", "eig", "svd", "determinant", "lu", "pseudo_inverse", "holomorphic", "columns", "transposed_convolution", "recurrence", "unrolled", "alignment", "shares", "least_squares", "dynamic_slice", "dynamic_update_slice", "reduce_precision", "shared", "scattered_products", "roll", "transform", "radix_sort", "network_sort", "row_sort", "sort", "argsort", "argmax", "argmin", "top_positions", "ranked_keys"}
+var statedNames = [...]string{"other", "product", "squares", "standardized", "groupnorm", "distance", "windows", "convolution", "gather", "take", "linear", "cholesky", "triangular_solve", "solve", "inverse", "qr", "eigh", "eig", "svd", "determinant", "lu", "pseudo_inverse", "holomorphic", "columns", "transposed_convolution", "recurrence", "unrolled", "alignment", "shares", "least_squares", "dynamic_slice", "dynamic_update_slice", "reduce_precision", "shared", "scattered_products", "roll", "transform", "radix_sort", "network_sort", "row_sort", "sort", "argsort", "argmax", "argmin", "top_positions", "ranked_keys"}
 
 // A rule without a name does not compile.
 var _ = [1]struct{}{}[len(statedNames)-1-int(keysOfRanks)]
@@ -88,7 +89,7 @@ func (s stated) TwoExpressions() bool { return s.rule == gradientOfOther || s.ru
 // Name is the name of the function with its numbers (gradient.Named). Normalisations are shown as their expressions.
 func (s stated) Name() string {
 	switch s.rule {
-	case gradientOfOther, gradientOfShared, gradientOfSquares, gradientOfStandardized, gradientOfGroupNorm:
+	case gradientOfOther, gradientOfShared, gradientOfSquares, gradientOfStandardized, gradientOfGroupNorm, gradientOfDistance:
 		return ""
 	}
 	if len(s.numbers) == 0 {
@@ -181,6 +182,8 @@ func (s stated) Gradient(g, u *uop.UOp) []*uop.UOp {
 		return standardizedRule(g, u, s.numbers)
 	case gradientOfGroupNorm:
 		return groupNormRule(g, u)
+	case gradientOfDistance:
+		return []*uop.UOp{nil, distanceRule(g, u)}
 	case gradientOfWindows:
 		return windowsRule(g, u)
 	case gradientOfConvolution:

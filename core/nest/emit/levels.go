@@ -486,6 +486,7 @@ func (im *emitter) tile(p *openBand, es []*env) {
 		p.work(copies)
 	} else {
 		im.prefetch(p.Leaf, plan.Epilogue, copies)
+		im.prefetch(p.Leaf, plan.Squares, copies)
 		im.prefetchNextRow(p, copies)
 		im.body(p.Leaf, copies)
 	}

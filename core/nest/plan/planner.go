@@ -391,34 +391,39 @@ func (p *Band) Transposes(u *uop.UOp, rows, lanes int64) bool {
 	return rows >= 2 && rows <= lanes && (rows == lanes || p.Masks) && slices.Contains(p.transposed, u)
 }
 
-// planStreams finds the non-temporal stores: those of buffers larger than the caches. A cache line has to be written at once: a partly written one is
-// flushed when stores to other rows come in between.
+// planStreams finds the non-temporal stores.
 func (p *Band) planStreams(pl *planner) {
-	if pl.m.Stream == 0 {
-		return
-	}
 	for _, u := range p.stores() {
-		b, index, gate, ok := pl.AddressOf(u.Src[0])
-		if !ok || b == nil || gate != nil || b.Param < 0 || b.Read || b.Kind.Size() < 4 || b.Size*b.Kind.Size() < p.streamFrom(pl) {
-			continue
-		}
-		whole := int64(pl.Lanes)
-		if a := p.rowAxis(); a != nil {
-			whole = Line / b.Kind.Size()
-			if p.rowElements()%whole != 0 || pl.Slopes(a.Region.Rng).Of(index).Step%whole != 0 {
-				continue
+		if whole := p.aroundCaches(pl, u); whole > 0 {
+			if p.Streams == nil {
+				p.Streams = map[*uop.UOp]int64{}
 			}
+			p.Streams[u] = whole
 		}
-		if p.Interleaved[u] != nil {
-			if whole = Line / b.Kind.Size(); !p.fillsLines(pl, u) {
-				continue
-			}
-		}
-		if p.Streams == nil {
-			p.Streams = map[*uop.UOp]int64{}
-		}
-		p.Streams[u] = whole
 	}
+}
+
+// aroundCaches is the number of elements that a store writes at once to a buffer larger than the caches, around them, 0 if it writes to the caches. A
+// cache line has to be written at once: a partly written one is flushed when stores to other rows come in between.
+func (p *Band) aroundCaches(pl *planner, u *uop.UOp) int64 {
+	if pl.m.Stream == 0 {
+		return 0
+	}
+	b, index, gate, ok := pl.AddressOf(u.Src[0])
+	if !ok || b == nil || gate != nil || b.Param < 0 || b.Read || b.Kind.Size() < 4 || b.Size*b.Kind.Size() < p.streamFrom(pl) {
+		return 0
+	}
+	line := Line / b.Kind.Size()
+	if a := p.rowAxis(); a != nil && (p.rowElements()%line != 0 || pl.Slopes(a.Region.Rng).Of(index).Step%line != 0) {
+		return 0
+	}
+	switch {
+	case p.Interleaved[u] != nil && !p.fillsLines(pl, u):
+		return 0
+	case p.Interleaved[u] != nil || p.rowAxis() != nil:
+		return line
+	}
+	return int64(pl.Lanes)
 }
 
 // rowAxis returns the axis of the rows of a tile, nil if it has one row.
