@@ -123,9 +123,18 @@ func pivotedPanelOfColumns(t *uop.UOp, n, count int64) (reflected, order, pivots
 		b.do(head.AssignTo(sum(where(eq(rows, here), v, 0), []int{-1}, true)), below.AssignTo(sum(where(gt(rows, here), square(v), 0), []int{-1}, true)))
 		reflect, factor := reflector(v, head, below, rows, here)
 		b.do(v.AssignTo(reflect), head.AssignTo(factor))
+		// Elements in front of the pivot's are final; those in its line of the cache are reflected by 0, so that vectors are aligned. A row of a few
+		// lines is reflected as a whole.
+		left := func(x *uop.UOp, final operand) *uop.UOp {
+			line := 64 / int64(t.DType.Itemsize())
+			if m <= 4*line {
+				return x
+			}
+			return where(ge(rows, sizeLike(t, j.Div(uop.N(line)).Mul(uop.N(line)))), x, final)
+		}
 		// A row is reflected, and its norm computed, while it is in the cache.
-		next := sub(t, mul(mul(head, sum(mul(t, v), []int{-1}, true)), v))
-		b.do(norms.AssignTo(sum(where(gt(rows, here), square(next), 0), []int{-1}, true)), t.AssignTo(next))
+		next := sub(t, mul(mul(head, sum(left(mul(t, v), 0), []int{-1}, true)), v))
+		b.do(norms.AssignTo(sum(where(gt(rows, here), square(next), 0), []int{-1}, true)), t.AssignTo(left(next, t)))
 	})
 	return r[0], r[1], r[2]
 }

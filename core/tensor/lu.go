@@ -50,10 +50,20 @@ func atPivots(t, pivots *uop.UOp) *uop.UOp {
 	return gather(t, 2, expand(transpose(pivots, -2, -1), uop.Shape{s[0], s[1], pivots.Shape()[1]}))
 }
 
+// blockOfColumns is the size of blocks of w columns: those of up to manyBlocks blocks are narrow, so that a block stays in the first cache while its
+// columns are processed; with more columns the products of blocks take most of the time, and wide ones are faster.
+func blockOfColumns(t *uop.UOp, w int64) int64 {
+	const manyBlocks = 24
+	if w <= manyBlocks*blockSize {
+		return equalBlocks(t, w, blockSize/2)
+	}
+	return blockFor(t, w)
+}
+
 // pivotedColumns processes one block of columns after the other.
 func pivotedColumns(t, open *uop.UOp) pivoted {
 	stack, w, m := sizes(t)
-	size := blockFor(t, w)
+	size := blockOfColumns(t, w)
 	if w <= 2*blockSize { // products of two blocks do not pay
 		return pivotedBlock(t, open)
 	}
@@ -62,21 +72,22 @@ func pivotedColumns(t, open *uop.UOp) pivoted {
 		return zeros(t, dt, stack, rows, columns)
 	}
 	states := []*uop.UOp{t, zeros(t.DType, w, m), zeros(uop.Int32, w, 1), open,
-		zeros(t.DType, size, m), zeros(t.DType, size, m), zeros(uop.Int32, size, 1), zeros(t.DType, w, size), zeros(t.DType, w, size)}
+		zeros(t.DType, size, m), zeros(uop.Int32, size, 1), zeros(t.DType, w, size), zeros(t.DType, w, size)}
 	numbers := reshape(count0(g, blocks), uop.ShapeOf(blocks, 1, 1))
 	r := loop{variable: "block", count: blocks}.run(states, nil, func(b *loopBody, i uop.Sint, s, _ []*uop.UOp) {
 		at := i.Mul(uop.N(size))
 		split := func(x *uop.UOp) *uop.UOp { return reshape(x, uop.ShapeOf(stack, blocks, size, x.Shape()[2].N)) }
 		// later computes columns of the blocks that follow: loops over the others do not run.
 		later := func(x, y *uop.UOp) { b.do(x.AssignTo(where(gt(numbers, sizeLike(t, i)), y, x))) }
-		t, multipliers, pivots, rows, u := split(s[0]), s[1], s[2], split(s[7]), split(s[8])
-		part := pivotedBlock(block(s[0], 1, at, size), s[3])
-		b.do(s[4].AssignTo(part.t), s[5].AssignTo(part.multipliers), s[6].AssignTo(part.pivots), s[3].AssignTo(part.open))
-		b.do(block(s[0], 1, at, size).AssignTo(s[4]), block(multipliers, 1, at, size).AssignTo(s[5]), block(pivots, 1, at, size).AssignTo(s[6]))
-		inverse := lowerInverse(transpose(atPivots(s[5], s[6]), -2, -1), true)
-		later(rows, split(atPivots(s[0], s[6])))
-		later(u, split(dot(s[7], transpose(inverse, -2, -1), nil)))
-		later(t, sub(t, split(dot(s[8], s[5], nil))))
+		here := func(x *uop.UOp) *uop.UOp { return block(x, 1, at, size) }
+		t, multipliers, pivots, rows, u := split(s[0]), s[4], s[5], split(s[6]), split(s[7])
+		part := pivotedBlock(here(s[0]), s[3])
+		b.do(here(s[0]).AssignTo(part.t), multipliers.AssignTo(part.multipliers), pivots.AssignTo(part.pivots), s[3].AssignTo(part.open))
+		b.do(here(s[1]).AssignTo(multipliers), here(s[2]).AssignTo(pivots))
+		inverse := lowerInverse(transpose(atPivots(multipliers, pivots), -2, -1), true)
+		later(rows, split(atPivots(s[0], pivots)))
+		later(u, split(dot(s[6], transpose(inverse, -2, -1), nil)))
+		later(t, sub(t, split(dot(s[7], multipliers, nil))))
 	})
 	return pivoted{r[0], r[1], r[2], r[3]}
 }
@@ -86,7 +97,7 @@ func factor(a *uop.UOp) factored {
 	stack, rows, columns := sizes(a)
 	m, n := rows, columns
 	if rows > maxLanes {
-		size := blockFor(a, columns)
+		size := blockOfColumns(a, columns)
 		m, n = ceil64(rows, size)*size, ceil64(columns, size)*size
 	}
 	open := full(a.Graph(), uop.ShapeOf(stack, 1, m), uop.BoolConst(true), uop.Bool)

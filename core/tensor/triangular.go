@@ -105,10 +105,14 @@ func choleskyPanel(a *uop.UOp) *uop.UOp {
 	})[0]
 }
 
-// blockFor is the size of blocks of n rows of a: as few as possible of at most blockSize rows, equally large, rounded up to vectors of 32 bytes.
-func blockFor(a *uop.UOp, n int64) int64 {
+// blockFor is the size of equal blocks of n rows of a that have at most blockSize rows.
+func blockFor(a *uop.UOp, n int64) int64 { return equalBlocks(a, n, blockSize) }
+
+// equalBlocks is the size of blocks of n rows of a: as few as possible of at most the given number of rows, equally large, rounded up to vectors of
+// 32 bytes.
+func equalBlocks(a *uop.UOp, n, most int64) int64 {
 	lanes := 32 / int64(a.DType.Itemsize())
-	return ceil64(ceil64(n, ceil64(n, blockSize)), lanes) * lanes
+	return ceil64(ceil64(n, ceil64(n, most)), lanes) * lanes
 }
 
 // panelSize is the number of columns of the panels of a matrix of n columns, a multiple of blockSize: at least four blocks, as each panel has kernels
