@@ -267,11 +267,7 @@ func sqrtRule(g, u *uop.UOp) []*uop.UOp { return []*uop.UOp{div(g, u.Mul(number(
 
 func addRule(g, _ *uop.UOp) []*uop.UOp { return []*uop.UOp{g, g} }
 
-// The gradient of a square is the factor times 2g, of which 2g may be the same for many elements.
 func mulRule(g, u *uop.UOp) []*uop.UOp {
-	if u.Src[0] == u.Src[1] && !u.Graph().IsAsTinygrad() {
-		return []*uop.UOp{u.Src[0].Mul(g.Mul(number(g, 2))), nil}
-	}
 	return []*uop.UOp{times(u.Src[1], g), times(u.Src[0], g)}
 }
 

@@ -699,8 +699,7 @@ func (r *repeatScheduler) orderWrites(statement *uop.UOp) []*uop.UOp {
 		}
 		writes[i] = write{target, map[*uop.UOp]bool{}}
 		circle[i] = u.Op == uop.Assign
-		// Loops run before all writes.
-		for _, v := range u.Src[1].ToposortGated(func(v *uop.UOp) bool { return v.Op != uop.Repeat }) {
+		for _, v := range outerNodes(u.Src[1]) {
 			writes[i].reads[v] = v.Op == uop.Param
 		}
 	}

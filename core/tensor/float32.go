@@ -189,10 +189,10 @@ func bellShort(a, times *uop.UOp) *uop.UOp {
 // right to a unit in the last place, subnormal numbers included. As divisions of float64 take three times as long, u is a reciprocal of float32 after a
 // step of Newton's method.
 func erfcShort(x *uop.UOp) *uop.UOp {
-	const shift = 2.72                              // the one with the least error
-	const zero = 10.68                              // e^-zero^2 is nothing beside the least float32
-	short := float32Of(bitOr(bits32(x), signBit32)) // -|x|
-	minus := maximum(cast(short, uop.Float64), -zero)
+	const shift = 2.72                                              // the one with the least error
+	const zero = 10.68                                              // e^-zero^2 is nothing beside the least float32
+	short := maximum(float32Of(bitOr(bits32(x), signBit32)), -zero) // -|x|
+	minus := cast(short, uop.Float64)
 	u := cast(reciprocal(sub(shift, short)), uop.Float64)
 	u = mulAdd(mulAdd(neg(sub(shift, minus)), u, 1), u, u)
 	p := horner(u, 553.2435787863303, -1022.7918649666444, 642.1342268067539, -163.12601681547957, 59.722513073152854, 3.392678211852281,

@@ -167,7 +167,11 @@ func wholeRangeOn(l *lab) {
 			worst, where, bad := 0.0, 0.0, 0
 			for i, x := range xs {
 				want := c.ref(x)
-				if rounded := uop.RoundTo(dt, want); got[i] == rounded || got[i] != got[i] && want != want {
+				rounded := uop.RoundTo(dt, want)
+				if rounded == 0 && got[i] == 0 && math.Signbit(got[i]) != math.Signbit(rounded) {
+					l.t.Errorf("%s %s of %v is %v", dt, c.name, x, got[i])
+				}
+				if got[i] == rounded || got[i] != got[i] && want != want {
 					continue
 				}
 				e := math.Abs(got[i]-want) / lastPlace(dt, want)

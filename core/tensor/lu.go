@@ -50,11 +50,11 @@ func atPivots(t, pivots *uop.UOp) *uop.UOp {
 	return gather(t, 2, expand(transpose(pivots, -2, -1), uop.Shape{s[0], s[1], pivots.Shape()[1]}))
 }
 
-// blockOfColumns is the size of blocks of w columns: those of up to manyBlocks blocks are narrow, so that a block stays in the first cache while its
-// columns are processed; with more columns the products of blocks take most of the time, and wide ones are faster.
+// blockOfColumns is the size of blocks of w columns: narrow ones up to mostNarrow columns, so that a block stays in the first cache while its columns
+// are processed; with more columns the products of blocks take most of the time, and wide ones are faster.
 func blockOfColumns(t *uop.UOp, w int64) int64 {
-	const manyBlocks = 24
-	if w <= manyBlocks*blockSize {
+	const mostNarrow = 768
+	if w <= mostNarrow {
 		return equalBlocks(t, w, blockSize/2)
 	}
 	return blockFor(t, w)
@@ -256,19 +256,19 @@ func (f factored) inverse(scale *uop.UOp, transposed bool) *uop.UOp {
 	return triangularSolve(f.upper, scaled(triangularSolve(f.lower, y, false, true)), true, false)
 }
 
-// adjugate is the determinant times the inverse, and whether a pivot before the last one is 0 (s, 1, 1), which makes the adjugate 0, though that is
-// right below rank n - 1 only. Instead of dividing the determinant by the last pivot, which may be 0, the factor of the last row of the solution is the
+// adjugate is the determinant times the inverse, and whether a pivot before the last one is 0 (s, 1, 1). There r is 0, which is the adjugate only if
+// the rank is below n - 1. Instead of dividing the determinant by the last pivot, which may be 0, the factor of the last row of the solution is the
 // product of the other pivots.
 func (f factored) adjugate(transposed bool) (r, early *uop.UOp) {
 	d := f.diagonal
 	steps := count0(d.Graph(), d.Shape()[1].N)
 	last := eq(steps, int(steps.Shape()[0].N-1))
-	first := where(last, 1, d)
-	others := mul(f.sign(), prod(first, []int{-1}, false))
-	whole := mul(others, prod(where(last, d, 1), []int{-1}, false))
+	leading := where(last, 1, d)
+	product := mul(f.sign(), prod(leading, []int{-1}, false))
+	determinant := mul(product, prod(where(last, d, 1), []int{-1}, false))
 	f.upper = where(bitAnd(last, unsqueeze(last, -1)), 1, f.upper)
-	r = f.inverse(unsqueeze(where(last, unsqueeze(others, -1), unsqueeze(whole, -1)), -1), transposed)
-	early = unsqueeze(anyOf(eq(first, 0), []int{-1}, true), -1)
+	r = f.inverse(unsqueeze(where(last, unsqueeze(product, -1), unsqueeze(determinant, -1)), -1), transposed)
+	early = unsqueeze(anyOf(eq(leading, 0), []int{-1}, true), -1)
 	return where(early, 0, r), early
 }
 
@@ -281,7 +281,7 @@ func adjugateTransposed(a, determinant *uop.UOp) *uop.UOp {
 	r := factoredFunction("adjugate", nil, 1, x, rows, []*uop.UOp{x}, func(f factored, in []*uop.UOp) []*uop.UOp {
 		r, early := f.adjugate(rows)
 		return repeatWhile("singular", []*uop.UOp{early, transpose(r, -2, -1)}, in, func(states, read []*uop.UOp) []*uop.UOp {
-			v := unsqueeze(householderVector(a, squareSize("a", a)), -1)
+			v := unsqueeze(householderVector(read[0], squareSize("a", a)), -1)
 			along := func(x *uop.UOp) *uop.UOp { return mul(mul(v, 2), sum(mul(x, v), []int{-2}, true)) }
 			r, _ := factor(transpose(sub(read[0], along(read[0])), -2, -1)).adjugate(true)
 			r = transpose(r, -2, -1)

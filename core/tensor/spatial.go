@@ -127,22 +127,30 @@ func CDist(x, y *uop.UOp, p float64) (d *uop.UOp, err error) {
 	case p == 1:
 		return sum(abs(e), last, false), nil
 	case p == 2:
-		squares := sum(square(e), last, false)
-		return customGradient(gradientOfDistance, sqrt(squares), []*uop.UOp{squares}), nil
+		total := sum(square(e), last, false)
+		if asTinygrad(x) { // has no stated gradients
+			return rootOr0(total, sqrt), nil
+		}
+		return customGradient(gradientOfDistance, sqrt(total), []*uop.UOp{e}), nil
 	case math.IsInf(p, 1):
 		return maxOf(abs(e), last, false), nil
 	}
 	size := abs(e)
 	powers := where(gt(size, 0), pow(where(gt(size, 0), size, 1), p), 0)
-	total := sum(powers, last, false)
-	some := ne(total, 0)
-	return where(some, pow(where(some, total, 1), 1/p), 0), nil
+	return rootOr0(sum(powers, last, false), func(x *uop.UOp) *uop.UOp { return pow(x, 1/p) }), nil
 }
 
-// distanceRule is the gradient of the squares whose sum has the root d, 0 at 0, where it has none. It needs only d, so that the sum is not stored.
-func distanceRule(g, d *uop.UOp) *uop.UOp {
+// rootOr0 is a root, with the gradient 0 at 0, where it has none.
+func rootOr0(x *uop.UOp, root func(x *uop.UOp) *uop.UOp) *uop.UOp {
+	some := ne(x, 0)
+	return where(some, root(where(some, x, 1)), 0)
+}
+
+// distanceRule is the gradient of the differences e whose squares have a sum with the root d: e g/d, 0 at d = 0, where there is none. It needs no sum, so
+// that none is stored.
+func distanceRule(g, d, e *uop.UOp) *uop.UOp {
 	some := ne(d, 0)
-	return where(some, div(g, mul(where(some, d, 1), 2)), 0)
+	return mul(e, unsqueeze(where(some, div(g, where(some, d, 1)), 0), -1))
 }
 
 // cubicSlope is the parameter a of the cubic convolution of Keys (1981), the slope at distance 1.

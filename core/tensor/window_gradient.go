@@ -183,7 +183,7 @@ func (s stated) Gradient(g, u *uop.UOp) []*uop.UOp {
 	case gradientOfGroupNorm:
 		return groupNormRule(g, u)
 	case gradientOfDistance:
-		return []*uop.UOp{nil, distanceRule(g, u)}
+		return []*uop.UOp{nil, distanceRule(g, u, u.Src[1])}
 	case gradientOfWindows:
 		return windowsRule(g, u)
 	case gradientOfConvolution:

@@ -286,3 +286,12 @@ def test_normalisations_are_shown_as_expressions(f: Callable[[Tensor], Tensor]) 
     text = str(func.make_jaxpr(f)(Tensor.rand(4, 4)))
     assert "reduce_axis" in text
     assert "standardized" not in text and "squares" not in text and "groupnorm" not in text
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+def test_squares_of_small_numbers_with_large_factors(dtype: str) -> None:
+    factor = {"float16": 40000.0, "float32": 2e38}[dtype]
+    x = Tensor(np.array([1e-3, 0.5], dtype), requires_grad=True)
+    for square in (lambda t: t * t, lambda t: t.square()):
+        (g,) = (square(x) * factor).sum().gradient(x)
+        assert np.isfinite(g.numpy()).all(), g.numpy()

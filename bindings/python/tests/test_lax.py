@@ -89,6 +89,24 @@ def test_numbers_after_a_step_take_the_type_of_the_carry() -> None:
     assert lax.cond(True, lambda: 1, lambda: 2.5).item() == 1.0
 
 
+def test_a_loop_in_a_loop_reads_what_its_neighbour_overwrites() -> None:
+    def inner(x: Any) -> Any:
+        return lax.fori_loop(0, 3, lambda _, t: t * 0.5 + 1, x)
+
+    def swapped(_: Any, s: Any) -> Any:
+        a, b, c = s
+        return inner(b), a * 10, inner(c) + a
+
+    for n in (1, 2, 5):
+        start = [np.array([1.0, 2.0]), np.array([3.0, 4.0]), np.array([5.0, 6.0])]
+        found = lax.fori_loop(0, n, swapped, tuple(map(Tensor, start)))
+        a, b, c = start
+        for _ in range(n):
+            a, b, c = b / 8 + 1.75, a * 10, c / 8 + 1.75 + a
+        for got, want in zip(found, (a, b, c)):
+            np.testing.assert_allclose(got.numpy(), want, 1e-12)
+
+
 def test_fori_loop_of_tensors() -> None:
     def power(x: Tensor, n: Any) -> Any:
         return lax.fori_loop(0, n, lambda _, y: y * x, Tensor(1.0, dtype="float64"))

@@ -259,18 +259,23 @@ func (b *Builder) Final(p *PhiVar) *Value {
 
 // Transposed is a row of a transposed square of vectors: lane `lane` of each of them.
 func (b *Builder) Transposed(rows []*Value, lane int64) *Value {
+	if rows[0].Kind == Bool {
+		return b.Cast(Bool, b.Transposed(b.numbers(rows), lane))
+	}
 	return b.across(Transpose, rows, len(rows), lane)
 }
 
-// across is an operation across the lanes of any number of vectors, of Bools as numbers, since their vectors are masks.
-func (b *Builder) across(op Op, vs []*Value, lanes int, which int64) *Value {
-	if vs[0].Kind == Bool {
-		numbers := make([]*Value, len(vs))
-		for i, v := range vs {
-			numbers[i] = b.Cast(I32, v)
-		}
-		return b.Cast(Bool, b.across(op, numbers, lanes, which))
+// numbers are vectors of Bools, which are masks, as numbers.
+func (b *Builder) numbers(vs []*Value) []*Value {
+	out := make([]*Value, len(vs))
+	for i, v := range vs {
+		out[i] = b.Cast(I32, v)
 	}
+	return out
+}
+
+// across is an operation across the lanes of any number of vectors.
+func (b *Builder) across(op Op, vs []*Value, lanes int, which int64) *Value {
 	var ids []byte
 	for _, v := range vs {
 		ids = binary.AppendVarint(ids, int64(v.ID))
@@ -289,6 +294,13 @@ func (b *Builder) Interleaved(vs []*Value) []*Value {
 	n := len(vs)
 	if n == 1 {
 		return vs
+	}
+	if vs[0].Kind == Bool {
+		out := b.Interleaved(b.numbers(vs))
+		for i, v := range out {
+			out[i] = b.Cast(Bool, v)
+		}
+		return out
 	}
 	if lanes := vs[0].Lanes; n%lanes == 0 {
 		out := make([]*Value, n)

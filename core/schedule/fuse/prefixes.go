@@ -35,8 +35,8 @@ func splitPrefixes(root *uop.UOp, o Options) *uop.UOp {
 	return out
 }
 
-// onePass reports whether a single thread is faster without parts, which read all operands twice, and finds the same bits: of maxima and of sums of
-// integers, whose steps take little longer than loads and stores.
+// onePass reports whether rows are not split. Parts read all operands twice, so that a single thread is faster without them if a step takes little
+// longer than its load and store: maxima and sums. Sums of floats are split nevertheless, as their bits must not depend on the number of threads.
 func onePass(a uop.PrefixArg, dt *uop.DType, o Options) bool {
 	const lanes = 4 // the least number for maxima
 	exact := a.Op == uop.Add && !dt.IsFloat() || a.Op == uop.Max && 4*o.Machine.Lanes/dt.Itemsize() >= lanes

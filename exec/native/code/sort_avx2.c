@@ -32,7 +32,7 @@ ALWAYS V permuted(V v, uint64_t lanes) {
 ALWAYS V first(int words) { return _mm256_cmpgt_epi32(_mm256_set1_epi32(words), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7)); }
 
 /* The operations on vectors of a type: the first n lanes are a mask, lanes across are those whose numbers differ in some bits. */
-#define OPERATIONS(EPI, MASK_OF, LESSER, GREATER, BITS)                                                                              \
+#define OPERATIONS(EPI, MASK_OF, LESSER, GREATER, BITS)                                                                               \
   typedef unsigned NAME(mask);                                                                                                        \
   ALWAYS V NAME(first)(uint64_t n) { return first((int)(n * sizeof(NUMBER) / 4)); }                                                   \
   ALWAYS V NAME(load_first)(const NUMBER *from, uint64_t n) { return _mm256_maskload_epi32((const int *)from, NAME(first)(n)); }      \

@@ -11,15 +11,15 @@
 #define XOR _mm512_xor_si512
 
 /* The operations on vectors of a type: the first n lanes are a mask, lanes across are those whose numbers differ in some bits. */
-#define OPERATIONS(MASK, KNOT, EPI, NUMBERS)                                                                         \
+#define OPERATIONS(MASK, KNOT, EPI, NUMBERS)                                                                                         \
   typedef MASK NAME(mask);                                                                                                           \
   ALWAYS MASK NAME(first)(uint64_t n) { return (MASK)_bzhi_u32(0xffff, (unsigned)n); }                                               \
   ALWAYS V NAME(load_first)(const NUMBER *from, uint64_t n) { return _mm512_maskz_loadu_##EPI(NAME(first)(n), from); }               \
   ALWAYS void NAME(store_first)(NUMBER *to, V v, uint64_t n) { _mm512_mask_storeu_##EPI(to, NAME(first)(n), v); }                    \
   ALWAYS V NAME(where_first)(uint64_t n, V a, V b) { return _mm512_mask_mov_##EPI(b, NAME(first)(n), a); }                           \
   ALWAYS V NAME(where_greater)(V x, V y, V a, V b) { return _mm512_mask_mov_##EPI(b, _mm512_cmpgt_##EPI##_mask(x, y), a); }          \
-  ALWAYS MASK NAME(below)(V x, V y) { return _mm512_cmplt_##EPI##_mask(x, y); }                                                  \
-  ALWAYS MASK NAME(at_most)(V x, V y) { return _mm512_cmple_##EPI##_mask(x, y); }                                                \
+  ALWAYS MASK NAME(below)(V x, V y) { return _mm512_cmplt_##EPI##_mask(x, y); }                                                      \
+  ALWAYS MASK NAME(at_most)(V x, V y) { return _mm512_cmple_##EPI##_mask(x, y); }                                                    \
   ALWAYS V NAME(lesser)(V a, V b) { return _mm512_min_##EPI(a, b); }                                                                 \
   ALWAYS V NAME(greater)(V a, V b) { return _mm512_max_##EPI(a, b); }                                                                \
   ALWAYS V NAME(signs)(V v) { return _mm512_srai_##EPI(v, 8 * sizeof(NUMBER) - 1); }                                                 \

@@ -167,7 +167,7 @@ static NUMBER NAME(pivot)(const NUMBER *from, uint64_t n, const NAME(form) *f, i
   return sorted[LANES / 2 - 1];
 }
 
-/* Stores retire in order, and each would wait for the line that it begins: what is written next but one comes into the cache. */
+/* Stores retire in order, and each would wait for the line that it begins: the line after the next one comes into the cache. */
 ALWAYS void NAME(fetch_ahead)(NUMBER *to) { __builtin_prefetch(to + 2 * 64 / sizeof(NUMBER), 1); }
 
 /* Writes the numbers that a mask names, and nothing from a limit on. */
@@ -185,15 +185,17 @@ ALWAYS NUMBER *NAME(append)(NUMBER *to, const NUMBER *limit, V v, unsigned m) {
 ALWAYS uint64_t NAME(split)(const NUMBER *from, NUMBER *low, NUMBER *high, uint64_t n, NUMBER pivot, int equal, const NAME(form) *f) {
   V p = SET1(pivot);
   const NUMBER *begin = low;
-#define SPLIT(v)                                                   \
-  do {                                                             \
-    if (f) v = NAME(keys)(v, f);                                   \
+#define SPLIT(v)                                                    \
+  do {                                                              \
+    if (f) v = NAME(keys)(v, f);                                    \
     NAME(mask) m = equal ? NAME(at_most)(v, p) : NAME(below)(v, p); \
-    unsigned k = (unsigned)_mm_popcnt_u32(m);                      \
-    STORE(low, NAME(compress)(v, m));                              \
-    STORE(high, NAME(compress)(v, NAME(others)(m)));               \
-    NAME(fetch_ahead)(low += k);                                   \
-    NAME(fetch_ahead)(high += LANES - k);                          \
+    unsigned k = (unsigned)_mm_popcnt_u32(m);                       \
+    STORE(low, NAME(compress)(v, m));                               \
+    STORE(high, NAME(compress)(v, NAME(others)(m)));                \
+    low += k;                                                       \
+    high += LANES - k;                                              \
+    NAME(fetch_ahead)(low);                                         \
+    NAME(fetch_ahead)(high);                                        \
   } while (0)
   uint64_t i = 0;
   for (; i + 4 * LANES <= n; i += 4 * LANES) {
