@@ -118,17 +118,3 @@ func TestGradientOfASoftmaxReadsItsValue(t *testing.T) {
 		}
 	}
 }
-
-// A sum is negated after it.
-func TestSumsOfNegatedGradients(t *testing.T) {
-	g := symbolic.NewGraph()
-	x, y := leaf(g, 2, 3), leaf(g, 2, 1)
-	d := x.Sub(y.Expand(x.Shape()))
-	grads, err := Of(d.Mul(d).ReduceAxes(uop.Add, 1), []*uop.UOp{y}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if k, ok := numberOf(grads[0].Src[1]); !ok || k != -1 || grads[0].Src[0].Op != uop.ReduceAxis {
-		t.Errorf("%s of %s", grads[0], grads[0].Src)
-	}
-}

@@ -379,13 +379,7 @@ func prefixRule(g, u *uop.UOp) []*uop.UOp {
 
 func reshapeRule(g, u *uop.UOp) []*uop.UOp { return []*uop.UOp{g.Reshape(u.Src[0].Shape())} }
 
-// The sum of a negated gradient, as that of y in x - y, is negated after it.
 func expandRule(g, u *uop.UOp) []*uop.UOp {
-	if g.Op == uop.Mul && !g.Graph().IsAsTinygrad() {
-		if k, ok := numberOf(g.Src[0]); ok && k == -1 {
-			return []*uop.UOp{expandRule(g.Src[1], u)[0].Neg()}
-		}
-	}
 	var axes []int
 	to := u.Shape()
 	for i, d := range u.Src[0].Shape() {
