@@ -127,11 +127,7 @@ func CDist(x, y *uop.UOp, p float64) (d *uop.UOp, err error) {
 	case p == 1:
 		return sum(abs(e), last, false), nil
 	case p == 2:
-		total := sum(square(e), last, false)
-		if asTinygrad(x) { // has no stated gradients
-			return rootOr0(total, sqrt), nil
-		}
-		return customGradient(gradientOfDistance, sqrt(total), []*uop.UOp{e}), nil
+		return customGradient(gradientOfDistance, rootOr0(sum(square(e), last, false), sqrt), []*uop.UOp{e}), nil
 	case math.IsInf(p, 1):
 		return maxOf(abs(e), last, false), nil
 	}

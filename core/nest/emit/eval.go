@@ -102,6 +102,9 @@ func (im *emitter) compute(u *uop.UOp) *ir.Value {
 
 // ofNegated is the operation x*y + z, or z - x*y if one factor is negated, which takes no negation.
 func ofNegated(sources []*uop.UOp) (ir.Op, []*uop.UOp) {
+	if sources[0].Op != uop.Neg && sources[1].Op != uop.Neg {
+		return ir.FMA, sources
+	}
 	op, sources := ir.FMA, slices.Clone(sources)
 	for i, s := range sources[:2] {
 		if s.Op == uop.Neg {
